@@ -8,8 +8,9 @@ from scipy import sparse, stats
 
 from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.problem.ball import BallProblem
+from minimaxrisk.problem.ball import Ball
 from minimaxrisk.problem.objective import FREE, KnownMarginal
+from minimaxrisk.problem.problem import lower_bound, upper_bound
 from minimaxrisk.samples.independent_units import units_of_groups, units_of_rows
 from minimaxrisk.uncertainty import ball_radius
 from minimaxrisk.uncertainty.ball_radius import UnitMeans
@@ -34,7 +35,7 @@ def random_problem(seed, *, is_known, kernel="linear", coding="auto"):
     gram = gram + np.mean(np.diag(gram))
     radius = float(random.choice([0.02, 0.2, 0.6, 1.5]) * np.sqrt(np.trace(gram)) / n)
     marginal = KnownMarginal(p_hat.sum(axis=0)) if is_known else FREE
-    return BallProblem(gram, make_coding(coding, n_classes), p_hat, radius, marginal)
+    return Ball(gram, make_coding(coding, n_classes), p_hat, radius, marginal)
 
 
 def by_conic_solver(problem):
@@ -77,6 +78,10 @@ def by_conic_solver(problem):
     return 1.0 - clarabel.DefaultSolver(P, q, A, b, cones, settings).solve().obj_val
 
 
+def certified_point(problem, masses):
+    return lower_bound(problem, problem.objective, problem.objective.repaired(masses, problem.centre))
+
+
 # 200 problems in all; a quarter of them is enough to see a fault.
 SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed >= 12 else []) for seed in range(50)]
 
@@ -107,10 +112,10 @@ def test_bounds_hold_for_any_coefficients_and_any_masses(seed, is_known):
     problem = random_problem(seed, is_known=is_known)
     best, random = solve_ball(problem), np.random.default_rng(seed)
     for _ in range(5):
-        noise = random.normal(size=best.coefficients.shape)
-        coefficients = best.coefficients + random.choice([1e-3, 1.0]) * noise
-        assert problem.upper_bound(coefficients) >= best.lower - 1e-12
-        point = problem.lower_bound(random.random(problem.centre.shape))
+        noise = random.normal(size=best.mu.shape)
+        coefficients = best.mu + random.choice([1e-3, 1.0]) * noise
+        assert upper_bound(problem, problem.objective, coefficients) >= best.lower - 1e-12
+        point = certified_point(problem, random.random(problem.centre.shape))
         assert point.bound <= best.upper + 1e-12
         # The distribution that proves it is one, and inside.
         assert point.distribution.min() >= 0.0
@@ -132,16 +137,17 @@ def test_known_instances_of_two_classes_are_a_machine_with_two_hinges():
         for masses, side in zip(problem.centre, (1.0, -1.0), strict=True)
     )
     norm = np.sqrt(coefficients[0] @ problem.gram @ coefficients[0])
-    assert problem.upper_bound(coefficients) == pytest.approx(losses + problem.radius * norm)
+    assert upper_bound(problem, problem.objective, coefficients) == pytest.approx(losses + problem.radius * norm)
 
 
 def test_a_ball_so_large_that_nothing_is_learned():
     problem = random_problem(1, is_known=True)
-    found = solve_ball(BallProblem(problem.gram, problem.coding, problem.centre, 1e3, problem.marginal))
+    found = solve_ball(Ball(problem.gram, problem.coding, problem.centre, 1e3, problem.marginal))
     assert found.upper == pytest.approx(1 - 1 / 3)
     assert found.gap == pytest.approx(0.0, abs=1e-12)
-    assert not found.coefficients.any()
-    assert found.n_iterations == 0
+    assert not found.mu.any()
+    assert found.converged
+    assert not found.history
 
 
 # ---- the radius

@@ -18,7 +18,8 @@ from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.posed_fit import check_classes, check_model, parameters_of, training_data_of
+from minimaxrisk.guarantees.certified import SELECTION, can
+from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
 from minimaxrisk.samples.validation import codes_of_groups, differences_within
 
 # The batch counts as predictable if chance alone would make so few errors with at most this probability.
@@ -176,9 +177,9 @@ def check_batches(
     >>> check_batches(model, study.data, study.target, day).is_predictable
     False
     """
-    check_model(model)
     check_n_folds(n_folds)
-    data = training_data_of(model, X, y)
+    fit = PosedFit(model, X, y)
+    model, data = fit.model, fit.data
     check_classes(model, data)
     codes = codes_of_groups(batch, len(data.labels), argument="batch")
     names = np.asarray(batch)[np.unique(codes, return_index=True)[1]].astype(str)
@@ -191,12 +192,13 @@ def check_batches(
         unit = codes_of_groups(groups, len(codes))
         n_independent = float(len(codes) ** 2 / np.sum(np.bincount(unit) ** 2))
         kept = None if len(differences_within(unit, codes)) else unit
-    skipped = _reason_to_skip(model, codes, kept)
+    used = model.selected_features_ if can(model, SELECTION) else model._fitted_rule().columns
+    skipped = _reason_to_skip(used, codes, kept)
     n_wrong = None
     if skipped is None:
-        columns = data.X[:, model.selected_features_]
+        columns = data.X[:, used]
         with quiet_fits():
-            of_batch = MinimaxRiskClassifier(standardize=parameters_of(model).standardize).fit(columns, codes)
+            of_batch = MinimaxRiskClassifier().fit(columns, codes)
         n_wrong = cross_validated_error(
             of_batch, columns, codes, n_folds=n_folds, groups=kept, random_state=random_state, n_jobs=n_jobs
         ).n_wrong
@@ -213,8 +215,8 @@ def check_batches(
     )
 
 
-def _reason_to_skip(model: Any, codes: IntArray, groups: IntArray | None) -> str | None:
-    if not len(model.selected_features_):
+def _reason_to_skip(used: IntArray, codes: IntArray, groups: IntArray | None) -> str | None:
+    if not len(used):
         return "the model selected no columns"
     unit = np.arange(len(codes)) if groups is None else groups
     if np.bincount(codes[np.unique(unit, return_index=True)[1]]).min() < 2:

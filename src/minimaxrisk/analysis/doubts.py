@@ -20,6 +20,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis import columns, names, scales
 from minimaxrisk.analysis.batches import BatchCheck, check_batches
 from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
+from minimaxrisk.guarantees.certified import PROOF, SELECTION, ask, can
 from minimaxrisk.samples.validation import check_labels, differences_within
 
 # Pairs of samples in a text.
@@ -430,11 +431,8 @@ def check_data(
         raise ValueError(
             "batch needs model, a fitted classifier, to look whether its columns tell the batch."
         )
-    if model is not None and not hasattr(model, "selected_features_"):
-        raise ValueError(
-            f"model must be a fitted classifier of this library, got {type(model).__name__}; for a pipeline "
-            "pass its last step and the transformed X."
-        )
+    if model is not None and not can(model, SELECTION):
+        ask(model, PROOF)
     labels = check_labels(X, y)
     values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
     if values.ndim != 2 or values.dtype.kind not in "fiub":
@@ -451,7 +449,7 @@ def check_data(
     found = doubts_about_data(
         values, labels, feature_names=feature_names, sample_names=sample_names, groups=kept
     )
-    if model is not None:
+    if model is not None and can(model, SELECTION):
         found += doubts_about_model(model, values, labels, feature_names=feature_names)
     if batch is not None:
         of_batches = doubt_about_batches(check_batches(model, X, y, batch, groups=groups))

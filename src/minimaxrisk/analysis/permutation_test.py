@@ -39,15 +39,11 @@ from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.engines.ball import solve_ball
-from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
+from minimaxrisk.engines.sets import SetKind
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, EngineSettings, Enough
-from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of
-from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
-from minimaxrisk.guarantees.posed_fit import is_label_free
-from minimaxrisk.problem.ball import PosedBall, pose_ball
-from minimaxrisk.problem.pose import PosedProblem, pose_by
+from minimaxrisk.estimators.fitting import radius_seed_of
+from minimaxrisk.guarantees.certified import PERMUTATIONS, ask
+from minimaxrisk.guarantees.posed_fit import is_label_free, weight_kind_of
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_label_values,
@@ -55,8 +51,6 @@ from minimaxrisk.samples.validation import (
     codes_of_groups,
     refuse_differences_within,
 )
-from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rules import radius_rule_of, without_coverage
 
 
 def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
@@ -75,8 +69,6 @@ TIE = 1e-12
 # Permutations whose R* is computed, for the null distribution; the others are only compared with the observed
 # one, which takes a sixth to a half of the time.
 NULL_SIZE = 25
-# Of a ball that is only compared with the observed one; a step of its solver brings more than that.
-BALL_GAP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -347,48 +339,54 @@ class _Sample:
         return orders
 
 
-def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _BallRelabelling | _Refitting:
+def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _Refitting:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    if not isinstance(last, MinimaxRiskClassifier | MinimaxRiskKernelClassifier):
-        raise ValueError(
-            "estimator must be a MinimaxRiskClassifier, a MinimaxRiskKernelClassifier or a Pipeline that "
-            f"ends with one, got {type(estimator).__name__}; for a search pass its estimator, with a radius "
-            "chosen beforehand."
-        )
+    ask(last, PERMUTATIONS)
     if isinstance(estimator, Pipeline) and ignores_labels(estimator, has_weights=sample.weights is not None):
         with quiet_fits():
             transformed = clone(estimator[:-1]).fit_transform(sample.X, sample.y)
         return _bounds_of(last, replace(sample, X=transformed))
-    if type(estimator) is MinimaxRiskClassifier and estimator.class_weight is None:
-        return _Relabelling.of(estimator, sample)
-    if type(estimator) is MinimaxRiskKernelClassifier and estimator.class_weight is None:
-        return _BallRelabelling.of(estimator, sample)
+    # A subclass may do anything in its fit.
+    is_own = type(last).__module__.startswith("minimaxrisk.")
+    if last is estimator and is_own and last.class_weight is None:
+        return _Relabelling.of(last, sample)
     return _Refitting(estimator, sample)
 
 
 @dataclass(frozen=True)
 class _Relabelling:
-    """Bounds on R* of other labellings. Scales do not depend on labels, so features are prepared once."""
+    """Bounds on R* of other labellings. Features do not depend on labels, so they are prepared once."""
 
-    posed: PosedProblem
+    kind: SetKind
+    posed: Any
     data: TrainingData
-    rule: RadiusRule
+    rule: Any
     settings: EngineSettings
 
     @classmethod
-    def of(cls, estimator: MinimaxRiskClassifier, sample: _Sample) -> _Relabelling:
-        checked, data = _checked(estimator, sample)
-        rule = without_coverage(radius_rule_of(checked, radius_seed_of(checked)))
-        settings = engine_settings_of(checked, checked.n_features_in_)
+    def of(cls, estimator: Any, sample: _Sample) -> _Relabelling:
+        checked = clone(estimator)
+        checked._validate_params()
+        data = check_training_data(
+            checked,
+            sample.X,
+            sample.y,
+            sample_weight=sample.weights,
+            weight_kind=weight_kind_of(checked),
+            groups=sample.groups,
+        )
+        kind = checked._set_kind
+        rule = kind.radius_rule(checked, radius_seed_of(checked), is_checked=False)
         with suitable_threads(len(data.labels)):
-            posed = pose_by(checked, data, rule)
+            posed = kind.pose(checked, data, rule)
         # The features hold the values of X already.
         empty = replace(data, X=np.empty((len(data.labels), 0)))
-        return cls(posed, empty, posed.rule_for_labellings(rule), settings)
+        settings = checked._engine_settings(checked.n_features_in_)
+        return cls(kind, posed, empty, posed.rule_for_labellings(rule), settings)
 
     @property
     def batch_size(self) -> int:
-        return problems_at_a_time(self.posed.problem, self.settings)
+        return self.kind.problems_at_a_time(self.posed.problem, self.settings)
 
     def __call__(self, labellings: Sequence[Labelling]) -> list[Bounds]:
         relabelled = [replace(self.data, labels=self.data.labels[order]) for order, _ in labellings]
@@ -399,53 +397,8 @@ class _Relabelling:
                 (each.problem for each in posed), (enough for _, enough in labellings), strict=True
             )
             for enough, alike in groupby(problems, key=itemgetter(1)):
-                found += bound_minimax_risks([problem for problem, _ in alike], self.settings, enough)
+                found += self.kind.bounds([problem for problem, _ in alike], self.settings, enough)
         return found
-
-
-def _checked(estimator: Any, sample: _Sample) -> tuple[Any, TrainingData]:
-    """A copy that knows the columns, and the data."""
-    checked = clone(estimator)
-    checked._validate_params()
-    data = check_training_data(
-        checked,
-        sample.X,
-        sample.y,
-        sample_weight=sample.weights,
-        weight_kind=checked.weight_kind,
-        groups=sample.groups,
-    )
-    return checked, data
-
-
-@dataclass(frozen=True)
-class _BallRelabelling:
-    """The same with a ball: products of the instances do not depend on labels."""
-
-    estimator: MinimaxRiskKernelClassifier
-    posed: PosedBall
-    data: TrainingData
-    seed: int
-
-    batch_size = 1
-
-    @classmethod
-    def of(cls, estimator: MinimaxRiskKernelClassifier, sample: _Sample) -> _BallRelabelling:
-        checked, data = _checked(estimator, sample)
-        seed = radius_seed_of(checked)
-        with suitable_threads(len(data.labels)):
-            posed = pose_ball(checked, data, seed)
-        return cls(checked, posed, replace(data, X=np.empty((len(data.labels), 0))), seed)
-
-    def __call__(self, labellings: Sequence[Labelling]) -> list[Bounds]:
-        with suitable_threads(len(self.data.labels)):
-            return [self._of_labelling(order, enough) for order, enough in labellings]
-
-    def _of_labelling(self, order: IntArray, enough: Enough) -> Bounds:
-        relabelled = replace(self.data, labels=self.data.labels[order])
-        problem = self.posed.relabelled(self.estimator, relabelled, self.seed)
-        found = solve_ball(problem, gap_tol=min(enough.gap_tol, BALL_GAP))
-        return Bounds(found.lower, found.upper)
 
 
 @dataclass(frozen=True)
@@ -463,10 +416,7 @@ class _Refitting:
     def _of_labelling(self, order: IntArray, enough: Enough) -> Bounds:
         fresh = clone(self.estimator)
         last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
-        if isinstance(last, MinimaxRiskClassifier):
-            last.set_params(callback=enough.stops, verbose=0)
-        else:
-            last.set_params(gap_tol=min(enough.gap_tol, BALL_GAP))
+        last.set_params(callback=enough.stops, verbose=0)
         with quiet_fits():
             fit_with(
                 fresh,

@@ -23,84 +23,89 @@ from scipy import linalg
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.problem.ball import BallProblem
+from minimaxrisk.engines.solution import Enough, Monitor, Solution, Stage, is_stuck
+from minimaxrisk.problem.ball import Ball
+from minimaxrisk.problem.problem import lower_bound, upper_bound
 
 MOST_ITERATIONS = 100
-# Without the gap getting smaller in so many iterations, rounding errors are all that changes.
-PATIENCE = 20
+# Multipliers take some steps until they bound anything at all, so that it is stuck later than on a box.
+PATIENCE, LEFT = 20, 0.9
 # How much of the way to the boundary a step may go.
 NEARLY = 0.995
+# Where nobody asks for more.
+NEAR = Enough(1e-8)
 
 
-@dataclass(frozen=True)
-class BallSolution:
-    """Coefficients and a distribution with the bounds on R* that they prove."""
-
-    coefficients: FloatArray  # B x n
-    distribution: FloatArray  # K x n
-    upper: float
-    lower: float
-    n_iterations: int
-
-    @property
-    def gap(self) -> float:
-        return self.upper - self.lower
-
-
-def solve_ball(problem: BallProblem, *, gap_tol: float = 1e-8) -> BallSolution:
-    """The best bounds found, at most ``gap_tol`` apart unless the numbers do not allow it."""
-    n_blocks = problem.coding.n_blocks
-    nothing = np.zeros((n_blocks, problem.n_instances))
+def solve_ball(problem: Ball, enough: Enough = NEAR, monitor: Monitor | None = None) -> Solution:
+    """The best bounds found, ``enough`` unless the numbers do not allow it; coefficients are B x n."""
+    objective = problem.objective
     shared = np.broadcast_to(problem.centre.sum(axis=0) / len(problem.centre), problem.centre.shape)
-    point = problem.lower_bound(shared)
-    best = BallSolution(nothing, point.distribution, problem.upper_bound(nothing), point.bound, 0)
-    if best.gap <= gap_tol:
-        return best  # the ball holds a distribution that tells the labels nothing
-    iterate = _Iterate.start(problem, shared)
-    gaps: list[float] = []
-    for iteration in range(1, MOST_ITERATIONS + 1):
-        if not iterate.step():
-            break
-        coefficients = -iterate.kappa * iterate.deviation
-        upper, point = problem.upper_bound(coefficients), problem.lower_bound(iterate.w)
-        best = BallSolution(
-            coefficients if upper < best.upper else best.coefficients,
-            point.distribution if point.bound > best.lower else best.distribution,
-            min(upper, best.upper),
-            max(point.bound, best.lower),
-            iteration,
-        )
-        gaps.append(best.gap)
-        # Multipliers take some steps until they bound anything at all.
-        if best.gap <= gap_tol or (len(gaps) > PATIENCE and gaps[-1] > 0.9 * gaps[-1 - PATIENCE]):
-            break
+    nothing = np.zeros(problem.shape)
+    point = lower_bound(problem, objective, shared)
+    best = Solution(
+        problem.shape,
+        Stage.of(nothing),
+        upper_bound(problem, objective, nothing),
+        point.distribution,
+        point.bound,
+        solver="interior-point",
+    )
+    # It may be that the ball holds a distribution that tells the labels nothing.
+    best.converged = bool(enough(best.lower, best.upper))
+    try:
+        if not best.converged:
+            _iterate(problem, shared, best, enough, monitor)
+    except KeyboardInterrupt:
+        best.interrupted = True
+    best.stages = [best.stage]
     return best
+
+
+def _iterate(
+    problem: Ball, shared: FloatArray, best: Solution, enough: Enough, monitor: Monitor | None
+) -> None:
+    """Improve ``best`` until it is enough, the iterate is stuck, or the monitor says stop."""
+    objective, iterate = problem.objective, _Iterate.start(problem, shared)
+    gaps: list[float] = []
+    for _ in range(MOST_ITERATIONS):
+        if not iterate.step():
+            return
+        coefficients = -iterate.kappa * iterate.deviation
+        upper = upper_bound(problem, objective, coefficients)
+        best.offer_stage(Stage.of(coefficients), upper)
+        point = lower_bound(problem, objective, objective.repaired(iterate.w, problem.centre))
+        best.offer_distribution(point.distribution, point.bound)
+        best.report(monitor, upper, n_features=problem.n_instances)
+        best.converged = bool(enough(best.lower, best.upper))
+        gaps.append(best.gap)
+        if best.converged or best.stopped or is_stuck(gaps, PATIENCE, LEFT):
+            return
 
 
 class _Iterate:
     """Masses w and r, multipliers alpha, beta, eta and theta."""
 
-    def __init__(self, problem: BallProblem, w: FloatArray, r: FloatArray) -> None:
+    def __init__(self, problem: Ball, w: FloatArray, r: FloatArray) -> None:
         self.problem, self.w, self.r = problem, w, r
         self.is_known = problem.marginal.is_known
         self.distance, self.deviation, self.pull = 0.0, w, w
-        self._look()
-        self.room = problem.radius - self.distance
+        self._refresh()
+        self.ball_slack = problem.radius - self.distance
         self.beta = np.full_like(w, 1.0 / len(w))
         mu = float(np.mean((r - w) * self.beta))
-        self.alpha, self.theta = mu / w, mu / self.room
+        self.alpha, self.theta = mu / w, mu / self.ball_slack
         error = self.beta - self.alpha + self.theta * self.pull
         self.eta: FloatArray = error.mean(axis=0) if self.is_known else np.full(w.shape[1], error.mean())
 
     @classmethod
-    def start(cls, problem: BallProblem, shared: FloatArray) -> _Iterate:
+    def start(cls, problem: Ball, shared: FloatArray) -> _Iterate:
         """Half-way from the centre to masses that all labels share, or to the boundary of the ball."""
         distance = problem.norm(problem.coding.encode(shared - problem.centre))
         share = 0.5 * min(1.0, problem.radius / distance)
         w = (1.0 - share) * problem.centre + share * shared
         return cls(problem, w, w.max(axis=0) + 0.5 * shared[0])
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """How far w is from the centre, and where the ball pulls it."""
         problem = self.problem
         self.deviation = problem.coding.encode(self.w - problem.centre)
@@ -116,7 +121,7 @@ class _Iterate:
         """Mehrotra's predictor and corrector; False where the numbers do not allow another step."""
         slack = self.r - self.w
         n_pairs = 2 * self.w.size + 1
-        products = self.w * self.alpha, slack * self.beta, self.room * self.theta
+        products = self.w * self.alpha, slack * self.beta, self.ball_slack * self.theta
         mu = (products[0].sum() + products[1].sum() + products[2]) / n_pairs
         if slack.min() <= 0.0 or self.w.min() <= 0.0:
             return False  # smaller than the numbers can tell
@@ -124,49 +129,52 @@ class _Iterate:
             system = _System(self, slack)
         except (linalg.LinAlgError, ValueError):
             return False
-        way = system.solve(-products[0], -products[1], -products[2], bend=0.0)
-        length = self._longest(way, slack)
+        step = system.solve(-products[0], -products[1], -products[2], curvature=0.0)
+        length = self._longest(step, slack)
         at_end = (
-            np.sum((self.w + length * way.w) * (self.alpha + length * way.alpha))
-            + np.sum((slack + length * (way.r - way.w)) * (self.beta + length * way.beta))
-            + (self.room + length * way.room) * (self.theta + length * way.theta)
+            np.sum((self.w + length * step.w) * (self.alpha + length * step.alpha))
+            + np.sum((slack + length * (step.r - step.w)) * (self.beta + length * step.beta))
+            + (self.ball_slack + length * step.ball_slack) * (self.theta + length * step.theta)
         ) / n_pairs
         target = mu * float(np.clip(at_end / mu, 0.0, 1.0)) ** 3
-        way = system.solve(
-            target - products[0] - way.w * way.alpha,
-            target - products[1] - (way.r - way.w) * way.beta,
-            target - products[2] - way.room * way.theta,
-            bend=way.bend,
+        step = system.solve(
+            target - products[0] - step.w * step.alpha,
+            target - products[1] - (step.r - step.w) * step.beta,
+            target - products[2] - step.ball_slack * step.theta,
+            curvature=step.curvature,
         )
-        length = NEARLY * self._longest(way, slack)
+        length = NEARLY * self._longest(step, slack)
         if not (np.isfinite(length) and length > 1e-12):
             return False
-        self.w = self.w + length * way.w
-        self.r = self.r + length * way.r
-        self.alpha = self.alpha + length * way.alpha
-        self.beta = self.beta + length * way.beta
-        self.eta = self.eta + length * way.eta
-        self.theta += length * way.theta
-        self.room += length * way.room
-        self._look()
+        self.w = self.w + length * step.w
+        self.r = self.r + length * step.r
+        self.alpha = self.alpha + length * step.alpha
+        self.beta = self.beta + length * step.beta
+        self.eta = self.eta + length * step.eta
+        self.theta += length * step.theta
+        self.ball_slack += length * step.ball_slack
+        self._refresh()
         return True
 
-    def _longest(self, way: _Way, slack: FloatArray) -> float:
+    def _longest(self, step: _Step, slack: FloatArray) -> float:
         """The longest step, at most 1, at which all inequalities hold."""
         fastest = max(
-            float((-way.w / self.w).max()),
-            float(((way.w - way.r) / slack).max()),
-            float((-way.alpha / self.alpha).max()),
-            float((-way.beta / self.beta).max()),
-            -way.theta / self.theta,
-            -way.room / self.room,
+            float((-step.w / self.w).max()),
+            float(((step.w - step.r) / slack).max()),
+            float((-step.alpha / self.alpha).max()),
+            float((-step.beta / self.beta).max()),
+            -step.theta / self.theta,
+            -step.ball_slack / self.ball_slack,
         )
         return 1.0 if fastest <= 1.0 else 1.0 / fastest
 
 
 @dataclass(frozen=True)
-class _Way:
-    """Changes of all variables; that of the room to first order, and twice what it loses to second order."""
+class _Step:
+    """Changes of all variables.
+
+    That of the slack of the ball is to first order, and ``curvature`` is twice what it loses to second order.
+    """
 
     w: FloatArray
     r: FloatArray
@@ -174,8 +182,8 @@ class _Way:
     beta: FloatArray
     eta: FloatArray
     theta: float
-    room: float
-    bend: float
+    ball_slack: float
+    curvature: float
 
 
 class _System:
@@ -231,21 +239,21 @@ class _System:
             change = change + rest[:, None] * self._unseen[:, 0]
         return change.T
 
-    def solve(self, of_w: FloatArray, of_slack: FloatArray, of_room: float, *, bend: float) -> _Way:
+    def solve(self, of_w: FloatArray, of_slack: FloatArray, of_ball: float, *, curvature: float) -> _Step:
         """Changes that bring the products of the pairs by so much nearer to their target.
 
-        ``bend`` is twice what the room loses to second order on the way.
+        ``curvature`` is twice what the slack of the ball loses to second order.
         """
         at, slack = self._at, self._slack
         missing = 1.0 - at.beta.sum(axis=0)
         error = at.beta - at.alpha - at.eta + at.theta * at.pull
-        wrong = at.problem.radius - at.distance - at.room - 0.5 * bend
+        wrong = at.problem.radius - at.distance - at.ball_slack - 0.5 * curvature
         from_w, from_slack = of_w / at.w, of_slack / slack
-        from_room = (of_room - at.theta * wrong) / at.room
+        from_ball = (of_ball - at.theta * wrong) / at.ball_slack
         of_r = from_slack.sum(axis=0) - missing
-        right = -error + from_w - from_slack - at.pull * from_room + self._second * (of_r / self._total)
+        right = -error + from_w - from_slack - at.pull * from_ball + self._second * (of_r / self._total)
         # The curvature of the ball is rank one, and so is the total mass where masses are free.
-        w, curved = self._with_kernel(right), at.theta / at.room - at.kappa
+        w, curved = self._with_kernel(right), at.theta / at.ball_slack - at.kappa
         own, cross = float(np.sum(at.pull * w)), float(np.sum(at.pull * self._pull))
         if self._mass is None:
             along = own / (1.0 + curved * cross)
@@ -261,21 +269,21 @@ class _System:
             step, along = np.linalg.solve(system, np.array([-w.sum(), own]))
             w = w + step * self._mass - curved * along * self._pull
         moved = at.problem.coding.encode(w)
-        felt = moved @ at.problem.gram
-        left = np.einsum("iyz,zi->yi", self._blocks, w) + at.kappa * at.problem.coding.scores(felt)
+        gram_step = moved @ at.problem.gram
+        left = np.einsum("iyz,zi->yi", self._blocks, w) + at.kappa * at.problem.coding.scores(gram_step)
         eta = (left + curved * along * at.pull - right).mean(axis=0)
         if self._mass is not None:
             eta = np.full_like(eta, step)
         r = (of_r + np.sum(self._second * w, axis=0)) / self._total
-        return _Way(
+        return _Step(
             w=w,
             r=r,
             alpha=from_w - self._first * w,
             beta=from_slack - self._second * (r - w),
             eta=eta,
-            theta=from_room + at.theta / at.room * along,
-            room=wrong - along,
-            bend=max(0.0, float(np.sum(felt * moved)) - along**2) / at.distance,
+            theta=from_ball + at.theta / at.ball_slack * along,
+            ball_slack=wrong - along,
+            curvature=max(0.0, float(np.sum(gram_step * moved)) - along**2) / at.distance,
         )
 
 

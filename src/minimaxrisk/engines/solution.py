@@ -95,10 +95,13 @@ class IterationRecord(TypedDict):
 PATIENCE = 8
 
 
-def is_stuck(gaps: Sequence[Any]) -> Any:
-    """Whether an interior point is stuck, from its gaps so far; of several problems, which of them are."""
-    before = gaps[-1 - PATIENCE] if len(gaps) > PATIENCE else np.inf
-    return gaps[-1] > 0.5 * before
+def is_stuck(gaps: Sequence[Any], patience: int = PATIENCE, left: float = 0.5) -> Any:
+    """Whether an interior point is stuck, from its gaps so far; of several problems, which of them are.
+
+    It is if more than this fraction of the gap is left after so many iterations.
+    """
+    before = gaps[-1 - patience] if len(gaps) > patience else np.inf
+    return gaps[-1] > left * before
 
 
 def steps_to_zero(room: FloatArray, speed: FloatArray, negligible: float) -> FloatArray:

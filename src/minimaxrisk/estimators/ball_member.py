@@ -20,6 +20,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.ball import solve_ball
+from minimaxrisk.engines.solution import Enough
 from minimaxrisk.features.kernel import KernelSpace
 from minimaxrisk.features.matrix import Coding, products_of_instances
 from minimaxrisk.problem.ball import ball_on_products
@@ -111,8 +112,8 @@ class _FittedBall:
             fit_intercept=like.scale.has_intercept,
             marginal_is_known=like.marginal.is_known,
         )
-        found = solve_ball(problem, gap_tol=gap_tol).coefficients
-        threshold = None if like.marginal.is_known else problem.threshold_of(problem.scores_of(found))
+        found = solve_ball(problem, Enough(gap_tol)).mu
+        threshold = None if like.marginal.is_known else problem.threshold_of(found)
         return cls(space, like.coding, instances.weights, found, threshold)
 
     def probabilities(self, products: FloatArray) -> FloatArray:

@@ -3,51 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import answer, to_numpy
-from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import (
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-    fit_context,
-    with_callbacks,
-)
+from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.solution import IterationRecord, Solution
-from minimaxrisk.estimators.fitting import (
-    CallbackBridge,
-    describe_set,
-    engine_settings_of,
-    make_monitor,
-    radius_seed_of,
-    refuse_unlabeled_of_known_marginal,
-    start_over,
-    warn_about_radius,
-    warn_about_work,
+from minimaxrisk.engines.sets import BOX
+from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.estimators.certified import CertifiedClassifier
+from minimaxrisk.estimators.fitting import engine_settings_of, warn_about_work
+from minimaxrisk.estimators.prediction import draw_labels
+from minimaxrisk.guarantees.certified import (
+    DASK,
+    ELSEWHERE,
+    HISTORY,
+    PERMUTATIONS,
+    PROOF,
+    RADII,
+    RADIUS_PATH,
+    SELECTION,
+    WORST_CASE,
+    Claim,
 )
-from minimaxrisk.estimators.prediction import ProbabilityMixin, draw_labels
-from minimaxrisk.guarantees.posed_fit import linear_rule_of
+from minimaxrisk.guarantees.claims import claims_of_linear, moments_in_units_of
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import PosedProblem, pose_by
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples.validation import check_new_data, check_training_data
+from minimaxrisk.samples.validation import TrainingData, check_new_data
 from minimaxrisk.uncertainty import NAMED_RULES
-from minimaxrisk.uncertainty.rules import radius_rule_of
 
 
 @parameters_by_keyword
-class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimator):
+class MinimaxRiskClassifier(CertifiedClassifier):
     r"""Linear classifier on few features, with a certified worst-case error R*.
 
     For few samples and very many features, where one short rule with a proof is wanted. R* bounds the error
@@ -245,6 +239,10 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
     0.2822
     """
 
+    _set_kind = BOX
+    _capabilities = frozenset(
+        {PROOF, WORST_CASE, RADII, PERMUTATIONS, SELECTION, HISTORY, RADIUS_PATH, DASK, ELSEWHERE}
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
@@ -360,43 +358,22 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         ConvergenceWarning
             If the solver stopped short of its tolerance; the bounds are valid nevertheless.
         """
-        # Validation writes down the columns. On a copy, so that a failed fit leaves the old model whole.
-        checked = copy(self)
-        data = check_training_data(
-            checked,
-            X,
-            y,
-            sample_weight=sample_weight,
-            class_weight=self.class_weight,
-            weight_kind=self.weight_kind,
-            X_unlabeled=X_unlabeled,
-            groups=groups,
-        )
-        refuse_unlabeled_of_known_marginal(self.marginal, X_unlabeled)
-        settings, radius_seed = engine_settings_of(self, checked.n_features_in_), radius_seed_of(self)
-        warn_about_work(data, self.coding, self.copy)
-        bridge = CallbackBridge(self, X, y)
-        monitor = make_monitor(bridge, self.callback, quantity="R*" if self.verbose else None)
-        with suitable_threads(len(data.labels)):
-            posed = pose_by(self, data, radius_rule_of(self, radius_seed))
-            solution = solve_minimax_risk(posed.problem, settings, monitor)
-        bridge.close()
-        start_over(self, checked)
-        self.classes_ = data.classes
-        self._store(posed, solution)
-        self.radius_seed_ = radius_seed
-        if solution.interrupted:
-            raise KeyboardInterrupt
-        warn_about_radius(self, self.n_features_in_, data, posed.radii)
-        if solution.remark:
-            warn(f"{solution.remark}.", ConvergenceWarning)
-        elif not (solution.converged or solution.stopped):
-            warn(
-                f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
-                "the bounds are valid, and a larger max_iter brings them closer together.",
-                ConvergenceWarning,
+        return self._learn(X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+
+    def _engine_settings(self, n_features: int) -> EngineSettings:
+        return engine_settings_of(self, n_features)
+
+    def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
+        if self.marginal == "empirical" and data.n_unlabeled:
+            raise ValueError(
+                "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
+                "other instances; pass new instances to error_bound as X_new instead, or use marginal='free'."
             )
-        return self
+        self._engine_settings(checked.n_features_in_)  # refused before any work
+        warn_about_work(data, self.coding, self.copy)
+
+    def _solved(self, posed: PosedProblem, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
+        return solve_minimax_risk(posed.problem, self._engine_settings(data.X.shape[1]), monitor)
 
     def _predicted(self, X: Any) -> np.ndarray:
         if self.deterministic:
@@ -423,31 +400,38 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
             yield answer(X, rule.probabilities(stage.scores(X), stage.threshold).T)
 
     def _fitted_rule(self) -> LinearRule:
-        return linear_rule_of(self)
+        threshold = None if self.marginal == "empirical" else self.threshold_
+        return LinearRule.from_full(self.coef_, self.intercept_, threshold)
 
-    def _store(self, posed: PosedProblem, solution: Solution) -> None:
+    def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
+        return claims_of_linear(self, posed)
+
+    def _store(self, posed: PosedProblem, data: TrainingData, solved: Solution, parameters: Any) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
-        stage = solution.stage
+        stage = solved.stage
         final = LinearRule.of_some(stage.components, stage.values, problem)
         self.coef_, self.intercept_ = final.full_coef, final.intercept
         self.threshold_ = final.threshold
         if self.threshold_ is None:  # every instance has its own, and this is their mean
             self.threshold_ = problem.threshold_of_some(stage.components, stage.values)
-        self.worst_case_error_ = solution.upper
-        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
-        self.worst_case_error_lower_ = min(solution.lower, solution.upper)
-        self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
-        self.worst_case_distribution_ = posed.instances.to_rows(solution.distribution)
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
         self.feature_importances_ = stage.sizes_of_columns(problem.shape[1])[lead:]
-        describe_set(self, posed)
-        self.solver_ = solution.solver
-        self.converged_ = solution.converged
-        self.n_iter_ = solution.history[-1]["iteration"] if solution.history else 0
+        self._store_bounds(posed, solved)
+        self._store_set(posed, parameters)
+        self._store_history(solved)
+        self.tau_, self.lambda_ = moments_in_units_of(parameters, problem)
         self.n_passes_ = 1 + problem.features.n_passes  # the first one scales and takes the moments
-        self.history_ = list(solution.history)
         self.stages_ = [
             final if each is stage else LinearRule.of_some(each.components, each.values, problem)
-            for each in solution.stages
+            for each in solved.stages
         ]
+
+    def _warn(self, posed: PosedProblem, data: TrainingData, solved: Solution) -> None:
+        super()._warn(posed, data, solved)
+        if not (solved.remark or solved.converged or solved.stopped):
+            warn(
+                f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
+                "the bounds are valid, and a larger max_iter brings them closer together.",
+                ConvergenceWarning,
+            )

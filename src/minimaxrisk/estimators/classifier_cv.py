@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -18,16 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk._utils.notices import silenced
+from minimaxrisk._utils.notices import silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
+from minimaxrisk.engines.sets import BOX
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import start_over
+from minimaxrisk.estimators.fitting import SCORE, start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.exceptions import UninformativeRadiusWarning
-from minimaxrisk.guarantees.posed_fit import linear_rule_of
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, PERMUTATIONS, Certified, Claim
+from minimaxrisk.guarantees.posed_fit import weight_kind_of
 from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
@@ -91,6 +93,7 @@ BEYOND = 1.001
 TIE = 1e-12
 
 Fold = tuple[IntArray, IntArray]
+CHOSEN_BY_LABELS = f"the radius was chosen by the same samples, so {SCORE}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class Sample:
             self.y,
             sample_weight=self.weights,
             class_weight=estimator.class_weight,
-            weight_kind=estimator.weight_kind,
+            weight_kind=weight_kind_of(estimator),
             groups=self.groups,
         )
 
@@ -331,7 +334,7 @@ def _of_estimator(name: str) -> property:
 
 
 @parameters_by_keyword
-class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
+class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     r"""Minimax risk classifier with few columns: the largest radius that loses little on left-out samples.
 
     For short lists, not for accuracy: radius 1 usually errs less, and an ensemble less still. A larger radius
@@ -439,6 +442,8 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
     n_features_selected_ = _of_estimator("n_features_selected_")
     feature_importances_ = _of_estimator("feature_importances_")
 
+    _set_kind = BOX
+    _capabilities = MinimaxRiskClassifier._capabilities - {PERMUTATIONS} | {CHOSEN_RADIUS}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "radii": ["array-like", None],
@@ -524,6 +529,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         fitted = estimator.set_params(radius=radius)
         with silenced(UninformativeRadiusWarning):  # about a number that the caller did not choose
             fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
+        warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, in_searches=CHOSEN_BY_LABELS)
         start_over(self, fitted)
         self.estimator_ = fitted
         if self.criterion == "noise-floor":
@@ -581,5 +587,14 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)  # draws labels where the estimator does
 
+    def _final(self) -> MinimaxRiskClassifier:
+        return self.estimator_
+
+    def _set_parameters(self) -> MinimaxRiskClassifier:
+        return self.estimator_
+
     def _fitted_rule(self) -> LinearRule:
-        return linear_rule_of(self.estimator_)
+        return self.estimator_._fitted_rule()
+
+    def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
+        return self.estimator_._claims(posed, data)

@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
-from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.engines.sets import BOX
+from minimaxrisk.engines.solution import EngineSettings, Monitor
 from minimaxrisk.estimators.ball_member import fit_ball, is_quick
+from minimaxrisk.estimators.certified import CertifiedClassifier
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import (
-    describe_set,
-    engine_settings_of,
-    radius_seed_of,
-    start_over,
-    warn_about_radius,
-)
-from minimaxrisk.estimators.prediction import ProbabilityMixin
+from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of, warn_about_work
+from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, MEMBERS, PROOF, SELECTION, WORST_CASE, Claim
+from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.posed_fit import average_rule_of
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
-from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of, without_coverage
+from minimaxrisk.uncertainty.rules import Multiple
 
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
 # fraction of the largest one of their class, for columns at unit variance, are taken for zero.
@@ -48,7 +43,7 @@ SMALL_COEFFICIENT = 0.1
 
 
 @parameters_by_keyword
-class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
+class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     r"""Average of minimax risk classifiers fitted on parts of the samples: the one that errs least.
 
     Averages vary less from sample to sample than one rule does. The fit also estimates the error, by samples
@@ -182,6 +177,8 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
     (0.24, 0.02)
     """
 
+    _set_kind = BOX
+    _capabilities = frozenset({PROOF, WORST_CASE, SELECTION, MEMBERS, DASK, ELSEWHERE})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [MinimaxRiskClassifier, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -255,70 +252,92 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         self
             The fitted ensemble.
         """
+        return self._learn(X, y, sample_weight=sample_weight, groups=groups)
+
+    def _parameters_of_fit(self) -> MinimaxRiskClassifier:
+        estimator = self._member()
+        return estimator if self.radius is None else estimator.set_params(radius=self.radius)
+
+    def _member(self) -> MinimaxRiskClassifier:
+        """What the members are, not fitted."""
         estimator = clone(MinimaxRiskClassifier() if self.estimator is None else self.estimator)
         estimator._validate_params()
-        estimator.set_params(callback=None)  # not called, and need not go to other processes
-        # On a copy, so that a failed fit leaves the old model whole.
-        checked = copy(self)
-        data = check_training_data(
-            checked,
-            X,
-            y,
-            sample_weight=sample_weight,
-            class_weight=estimator.class_weight,
-            weight_kind=estimator.weight_kind,
-            groups=groups,
-        )
-        units = Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
-        random = check_random_state(self.random_state)
-        parts = self._parts(units, random)
-        radius_seed = radius_seed_of(estimator)
-        settings = engine_settings_of(estimator, checked.n_features_in_)
-        certified = estimator if self.radius is None else clone(estimator).set_params(radius=self.radius)
-        set_seed = radius_seed if self.radius is None else radius_seed_of(certified)
+        return estimator.set_params(callback=None)  # not called, and need not go to other processes
+
+    def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
+        warn_about_work(data, parameters.coding, parameters.copy)
+
+    def _posed(self, data: TrainingData, parameters: Any) -> Any:
         # Without a certificate the radii are not used, and need not be bootstrapped.
-        rule_of_set = radius_rule_of(certified, set_seed) if self.certify else Multiple(1.0)
-        with suitable_threads(len(data.labels)):
-            posed = pose_by(certified, data, rule_of_set)
+        return super()._posed(data, parameters) if self.certify else pose_by(parameters, data, Multiple(1.0))
+
+    def _solved(self, posed: PosedProblem, data: TrainingData, parameters: Any, monitor: Monitor) -> _Average:
+        units = Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
+        random, estimator = check_random_state(self.random_state), self._member()
+        parts = self._parts(units, random)
+        seed = posed.radii.seed if self.radius is None else radius_seed_of(estimator)
+        settings = engine_settings_of(estimator, data.X.shape[1])
         learn = RulesFromRows(
             posed,
             data,
             estimator.standardize,
             estimator.copy,
-            without_coverage(radius_rule_of(estimator, radius_seed)),
+            self._set_kind.radius_rule(estimator, seed, is_checked=False),
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
         )
         with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
             members = parallel_map_in_batches(
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
-        rule, left_out = self._ball(posed, data, units, random, standardize=estimator.standardize)
+        ball, left_out = self._ball(posed, data, units, random, standardize=estimator.standardize)
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
             seen[rows] = True
         judged = out_of_bag(AverageRule(members), data, in_bag, units.unit_of_row, left_out)
-        fitted = AverageRule(members, rule, judged.ball_weight)
-        with suitable_threads(len(data.labels)):
-            worst = None
-            if self.certify:
-                loss = loss_of_rule(fitted, "randomized", data, posed)
-                worst = worst_case_of_loss(loss, fitted, estimator, posed)
+        fitted, worst = AverageRule(members, ball, judged.ball_weight), None
+        if self.certify:
+            loss = loss_of_rule(fitted, "randomized", data, posed)
+            worst = worst_case_of_loss(loss, fitted, parameters, posed)
+        return _Average(fitted, in_bag, left_out, judged, worst)
 
-        start_over(self, checked)
-        self.classes_, self.estimator_ = data.classes, certified
-        self.members_, self.in_bag_ = members, in_bag
-        self.ball_, self.ball_oob_proba_ = rule, left_out
-        self.coding_ = posed.problem.coding.name
+    def _store(self, posed: PosedProblem, data: TrainingData, solved: _Average, parameters: Any) -> None:
+        fitted = solved.rule
+        self.estimator_, self.coding_ = parameters, posed.problem.coding.name
+        self.members_, self.in_bag_ = fitted.members, solved.in_bag
+        self.ball_, self.ball_oob_proba_ = fitted.ball, solved.left_out
         self._store_use(fitted, posed)
-        if worst is not None:
-            self._store_certificate(posed, worst, set_seed)
-        for name, value in vars(judged).items():
+        for name, value in vars(solved.judged).items():
             setattr(self, f"{name}_", value)
-        self._warn(data, posed, judged)
-        return self
+        if solved.worst is not None:
+            self._store_set(posed, parameters)
+            self._store_bounds(posed, solved.worst)
+            self.tau_, self.lambda_ = moments_in_units_of(parameters, posed.problem)
+            self.worst_case_proof_ = solved.worst.affine
+
+    def _warn(self, posed: PosedProblem, data: TrainingData, solved: _Average) -> None:
+        if self.certify:
+            super()._warn(posed, data, solved)
+        unseen = int(np.isnan(solved.judged.oob_proba[data.weights > 0, 0]).sum())
+        if unseen:
+            were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
+            warn(
+                f"{unseen} {were} seen by all members, and {they_are} not in oob_error_; take more "
+                "members (n_estimators), smaller parts (subsample), or complementary=True.",
+                UserWarning,
+            )
+
+    def _set_parameters(self) -> MinimaxRiskClassifier:
+        return self.estimator_
+
+    @property
+    def _has_proof(self) -> bool:
+        return "worst_case_proof_" in vars(self)
 
     def _fitted_rule(self) -> AverageRule:
-        return average_rule_of(self)
+        return AverageRule(self.members_, self.ball_, self.ball_weight_)
+
+    def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
+        return claims_of_average(self, posed, data)
 
     def _ball(
         self,
@@ -332,16 +351,15 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         """The rule on all columns and what fits without a sample say of it, if it takes part."""
         if self.ball is False or (self.ball == "auto" and not is_quick(posed)):
             return None, None
-        with suitable_threads(len(data.labels)):
-            return fit_ball(
-                posed,
-                data,
-                units,
-                standardize=standardize,
-                share=self.subsample,
-                gap_tol=self.gap_tol,
-                random=random,
-            )
+        return fit_ball(
+            posed,
+            data,
+            units,
+            standardize=standardize,
+            share=self.subsample,
+            gap_tol=self.gap_tol,
+            random=random,
+        )
 
     def _parts(self, units: Strata, random: np.random.RandomState) -> list[IntArray]:
         if not self.complementary:
@@ -366,27 +384,18 @@ class MinimaxRiskEnsembleClassifier(ProbabilityMixin, BaseEstimator):
         if not self.complementary:
             del self.false_selection_bounds_
 
-    def _store_certificate(self, posed: PosedProblem, worst: WorstCaseOfRule, set_seed: int) -> None:
-        describe_set(self, posed)
-        self.radius_seed_ = set_seed
-        self.worst_case_error_ = min(1.0, worst.upper)
-        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
-        self.worst_case_error_lower_ = min(worst.lower, self.worst_case_error_)
-        self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
-        self.worst_case_distribution_ = posed.instances.to_rows(worst.distribution)
-        self.worst_case_proof_ = worst.affine
 
-    def _warn(self, data: TrainingData, posed: PosedProblem, judged: OutOfBag) -> None:
-        if self.certify:
-            warn_about_radius(self.estimator_, self.n_features_in_, data, posed.radii)
-        unseen = int(np.isnan(judged.oob_proba[data.weights > 0, 0]).sum())
-        if unseen:
-            were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
-            warn(
-                f"{unseen} {were} seen by all members, and {they_are} not in oob_error_; take more "
-                "members (n_estimators), smaller parts (subsample), or complementary=True.",
-                UserWarning,
-            )
+@dataclass(frozen=True)
+class _Average:
+    """The average of the members, how it does on samples that they have not seen, and its worst case."""
+
+    rule: AverageRule
+    in_bag: BoolArray
+    left_out: FloatArray | None  # what balls fitted without a sample say of it
+    judged: OutOfBag
+    worst: WorstCaseOfRule | None
+    interrupted: ClassVar[bool] = False  # members raise
+    remark: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)

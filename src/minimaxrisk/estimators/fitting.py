@@ -32,13 +32,9 @@ from minimaxrisk.engines.solution import (
 from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
 from minimaxrisk.features.dense import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.guarantees.posed_fit import coverage_of, parameters_of
-from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.radius import Radii
 
-# Whole numbers as weights that make more samples of a row than this, on average, may be no counts.
-MANY_COPIES = 10
 SCORE = (
     "worst_case_error_ is a score and not a bound on the error: it can be small even if the labels are pure "
     "noise. Use radius='bootstrap' for a bound, or minimaxrisk.permutation_test to see what noise would "
@@ -66,48 +62,36 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
     )
 
 
-def refuse_unlabeled_of_known_marginal(marginal: str, X_unlabeled: Any) -> None:
-    if marginal == "empirical" and X_unlabeled is not None:
-        raise ValueError(
-            "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
-            "other instances; pass new instances to error_bound as X_new instead, or use marginal='free'."
-        )
-
-
-def describe_set(model: Any, posed: PosedProblem) -> None:
-    """Store what the uncertainty set is."""
-    problem = posed.problem
-    model.tau_, model.lambda_ = problem.tau, problem.lam
-    if not parameters_of(model).standardize:
-        model.tau_, model.lambda_ = problem.scale.rescaled(problem.tau), problem.scale.rescaled(problem.lam)
-    model.radius_ = posed.radii.factor
-    model.coverage_ = coverage_of(model)
-    model.coverage_remarks_ = posed.radii.remarks
-    model.coding_ = problem.coding.name
-
-
 def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radii: Radii) -> None:
     """What a caller should know about the radii of the set that a bound is about."""
     for remark in radii.remarks:
         warn(f"{remark}.", CoverageWarning)
-    n_samples = int((data.weights > 0).sum())
-    n_counted = data.weights.sum() if data.counts is None else n_samples
-    if parameters.weight_kind == "auto" and n_counted > MANY_COPIES * n_samples:
+    radius, weights = parameters.radius, data.weights[data.weights > 0]
+    n_samples, is_named = len(weights), isinstance(radius, str)
+    is_guessed = parameters.weight_kind == "auto" and data.groups is None
+    if is_named and is_guessed and data.counts is not None and _could_be_counts(data, parameters):
         warn(
-            f"sample_weight holds whole numbers, so {n_samples} rows count as {n_counted:.4g} samples. "
-            "Pass weight_kind='importance' if they say how much a sample matters, as survey weights do: the "
-            "radii are far too small otherwise. Pass weight_kind='counts' if they are counts.",
+            f"sample_weight holds whole numbers, which are taken for importance: {n_samples} rows are "
+            f"{n_samples} samples at most. Pass weight_kind='counts' if a weight says how many independent "
+            "samples a row stands for, or weight_kind='importance' to silence this.",
             CoverageWarning,
         )
-    radius = parameters.radius
-    is_plain = np.ndim(radius) == 0 and not isinstance(radius, str)
-    if is_plain and not radii.covers:
+    # With rows that count as several samples a number covers only if the user says that they do.
+    is_enlarged = is_guessed and data.counts is None and float(weights.sum()) > n_samples
+    if np.ndim(radius) == 0 and not is_named and (is_enlarged or not radii.covers):
         warn(
             f"with {n_features} features, {n_samples} samples and the plain number "
             f"{radius:g} as radius, {SCORE}",
             UninformativeRadiusWarning,
             in_searches=f"with plain numbers as radii, {SCORE}",
         )
+
+
+def _could_be_counts(data: TrainingData, parameters: Any) -> bool:
+    """Whether weights, class weights apart, are whole numbers and not all alike 1."""
+    weights = data.weights[data.weights > 0]
+    are_whole = bool((weights == np.rint(weights)).all())
+    return parameters.class_weight is None and are_whole and bool(weights.max() > 1.0)
 
 
 def check_initial_features(value: Any, n_features: int) -> Any:
@@ -289,4 +273,4 @@ def _quicker(X: Any, work: Work) -> str:
         return ""
     if X.stored.is_on_disk:
         return ", copy=True reads X once if memory allows it"
-    return ", float32 in place of float64 has shorter ones" if X.dtype == np.float64 else ""
+    return ", float32 in place of float64 makes each pass faster" if X.dtype == np.float64 else ""

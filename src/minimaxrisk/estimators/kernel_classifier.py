@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from copy import copy
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import refuse_elsewhere
-from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
-from minimaxrisk.engines.ball import BallSolution, solve_ball
-from minimaxrisk.estimators.fitting import radius_seed_of, start_over
-from minimaxrisk.estimators.prediction import ProbabilityMixin
+from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
+from minimaxrisk.engines.ball import solve_ball
+from minimaxrisk.engines.sets import BALL
+from minimaxrisk.engines.solution import (
+    SMALLEST_GAP,
+    EngineSettings,
+    Enough,
+    IterationRecord,
+    Monitor,
+    Solution,
+)
+from minimaxrisk.estimators.certified import CertifiedClassifier, refuse_container
 from minimaxrisk.features.kernel import KERNELS
-from minimaxrisk.guarantees.posed_fit import coverage_of
-from minimaxrisk.problem.ball import PosedBall, pose_ball
+from minimaxrisk.guarantees.certified import HISTORY, PERMUTATIONS, PROOF, Claim
+from minimaxrisk.guarantees.claims import claims_of_ball
+from minimaxrisk.problem.ball import PosedBall
 from minimaxrisk.problem.rule import KernelRule, LinearRule
-from minimaxrisk.samples.validation import check_training_data
+from minimaxrisk.samples.validation import TrainingData
+
+# A gap that needs no warning, whatever was asked for: rounding may not allow a smaller one.
+ACCEPTED_GAP = 1e-6
 
 
 @parameters_by_keyword
-class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
+class MinimaxRiskKernelClassifier(CertifiedClassifier):
     r"""Minimax risk classifier that uses all columns, or a kernel.
 
     It suits data in which many columns carry a little each. The worst case is over all distributions whose
@@ -42,7 +50,8 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         A kernel of ``sklearn.metrics.pairwise``. As for ``sklearn.svm.SVC``, a callable takes two arrays of
         instances and returns the matrix of their products; with ``"precomputed"`` X is that matrix.
     gamma : {"scale", "auto"} or float, default="scale"
-        Parameter of most kernels: ``"scale"`` is ``1 / (n_features * X.var())``, ``"auto"`` 1 / n_features.
+        Parameter of most kernels: ``"auto"`` is 1 / n_features, ``"scale"`` that divided by the mean variance
+        of the columns, which does not change when columns are shifted.
     degree : float, default=3
         Parameter of ``"poly"``.
     coef0 : float, default=0.0
@@ -68,6 +77,10 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         What weights mean, as for ``MinimaxRiskClassifier``.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws.
+    verbose : int, default=0
+        If positive, a log line per iteration, as for ``MinimaxRiskClassifier``.
+    callback : callable or None, default=None
+        Called with each record of ``history_``; returning True ends the fit with the bounds that it has.
 
     Attributes
     ----------
@@ -95,10 +108,14 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         The radius in the units of the kernel's space.
     coverage_, radius_seed_ : float or None, int
         The probability that goes with ``radius="bootstrap"``, and the seed of its draws.
+    coverage_remarks_ : tuple of str
+        Where the sample visibly breaks what that probability assumes.
     coding_ : str
         The coding used.
-    n_iter_ : int
-        Steps of the solver.
+    solver_, converged_, n_iter_ : str, bool, int
+        The solver, whether it reached ``gap_tol``, and its steps.
+    history_ : list of dict
+        A record per step, as for ``MinimaxRiskClassifier``; all instances take part in each.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -130,6 +147,8 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
     True
     """
 
+    _set_kind = BALL
+    _capabilities = frozenset({PROOF, PERMUTATIONS, HISTORY})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
@@ -145,6 +164,8 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "weight_kind": [StrOptions({"auto", "counts", "importance"})],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
     }
 
     def __init__(
@@ -164,6 +185,8 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         class_weight: Any = None,
         weight_kind: str = "auto",
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -179,8 +202,11 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         self.class_weight = class_weight
         self.weight_kind = weight_kind
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     @fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> MinimaxRiskKernelClassifier:
@@ -201,54 +227,51 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
         -------
         self
             The fitted classifier.
-        """
-        _refuse_dask(X)
-        refuse_elsewhere(X, type(self).__name__)
-        checked = copy(self)
-        data = check_training_data(
-            checked,
-            X,
-            y,
-            sample_weight=sample_weight,
-            class_weight=self.class_weight,
-            weight_kind=self.weight_kind,
-            groups=groups,
-        )
-        seed = radius_seed_of(self)
-        with suitable_threads(len(data.labels)):
-            posed = pose_ball(self, data, seed)
-            solution = solve_ball(posed.problem, gap_tol=self.gap_tol)
-        start_over(self, checked)
-        self.classes_, self.radius_seed_ = data.classes, seed
-        self._store(posed, solution)
-        if solution.gap > max(self.gap_tol, 1e-6):
-            warn(
-                f"the solver stopped with an optimality gap of {solution.gap:.2g}; the bounds are valid.",
-                ConvergenceWarning,
-            )
-        return self
 
-    def _store(self, posed: PosedBall, solution: BallSolution) -> None:
+        Warns
+        -----
+        UninformativeRadiusWarning
+            If ``radius`` is a number with which R* is a score and not a bound on the error.
+        CoverageWarning
+            If the sample visibly breaks what ``radius="bootstrap"`` assumes.
+        ConvergenceWarning
+            If the solver stopped short of its tolerance; the bounds are valid nevertheless.
+        """
+        return self._learn(X, y, sample_weight=sample_weight, groups=groups)
+
+    def _engine_settings(self, n_features: int) -> EngineSettings:
+        return EngineSettings("interior-point", gap_tol=max(self.gap_tol, SMALLEST_GAP))
+
+    def _solved(self, posed: PosedBall, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
+        return solve_ball(posed.problem, Enough(max(self.gap_tol, SMALLEST_GAP)), monitor)
+
+    def _store(self, posed: PosedBall, data: TrainingData, solved: Solution, parameters: Any) -> None:
         problem = posed.problem
-        scores = problem.scores_of(solution.coefficients)
-        self.threshold_ = problem.threshold_of(scores)
-        self.worst_case_error_ = solution.upper
-        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
-        self.worst_case_error_lower_ = min(solution.lower, solution.upper)
-        self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
-        self.worst_case_distribution_ = posed.instances.to_rows(solution.distribution)
+        self.threshold_ = problem.threshold_of(solved.mu)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
-        self.dual_coef_ = problem.orientation * solution.coefficients + 0.0
-        self.rows_ = posed.instances.rows
-        self.radius_, self.ball_radius_ = posed.factor, problem.radius
-        self.coverage_ = coverage_of(self)
-        self.coding_, self.n_iter_ = problem.coding.name, solution.n_iterations
+        self.dual_coef_ = problem.orientation * solved.mu + 0.0
+        self.rows_, self.ball_radius_ = posed.instances.rows, problem.radius
+        self._store_bounds(posed, solved)
+        self._store_set(posed, parameters)
+        self._store_history(solved)
         self._products, self._space = posed.products, posed.space
         self.X_fit_ = None
         if self.kernel == "linear":
             self.coef_, self.intercept_ = posed.linear(self.dual_coef_)
         elif self.kernel != "precomputed":
             self.X_fit_ = posed.X
+
+    def _warn(self, posed: PosedBall, data: TrainingData, solved: Solution) -> None:
+        super()._warn(posed, data, solved)
+        if self.optimality_gap_ > max(self.gap_tol, ACCEPTED_GAP) and not solved.stopped:
+            warn(
+                f"the solver stopped with an optimality gap of {self.optimality_gap_:.2g}; the bounds are "
+                "valid. Scaled columns (ClippedScaler) or a larger radius bring them closer together.",
+                ConvergenceWarning,
+            )
+
+    def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
+        return claims_of_ball(self, posed)
 
     def _fitted_rule(self) -> LinearRule | KernelRule:
         threshold = None if self.marginal == "empirical" else self.threshold_
@@ -258,18 +281,10 @@ class MinimaxRiskKernelClassifier(ProbabilityMixin, BaseEstimator):
 
     def _apply(self, output: Any, X: Any) -> Any:
         if self.kernel != "linear":
-            _refuse_dask(X)
+            refuse_container(self, X)
         return super()._apply(output, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _refuse_dask(X: Any) -> None:
-    if is_dask_array(X):
-        raise TypeError(
-            "MinimaxRiskKernelClassifier works on arrays and sparse matrices in memory, got a dask array; "
-            "pass X.compute(), or use MinimaxRiskClassifier."
-        )

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import FloatArray, refuse_elsewhere
-from minimaxrisk._utils.environment import suitable_threads
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import (
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-    fit_context,
-    with_callbacks,
-)
+from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import solve_by_simplex
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
-from minimaxrisk.estimators.fitting import CallbackBridge, check_initial_features, make_monitor, start_over
-from minimaxrisk.estimators.prediction import PredictionMixin
+from minimaxrisk.estimators.certified import Learner
+from minimaxrisk.estimators.fitting import check_initial_features
+from minimaxrisk.guarantees.certified import DASK, SELECTION
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.samples.validation import TrainingData
 
 # The accepted gap: this many times the tolerance, and always this fraction of the objective.
 ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
 
 
 @parameters_by_keyword
-class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
+class L1SVMClassifier(Learner):
     r"""Linear support vector machine with an L1 penalty, exact and certified.
 
     The method that the paper compares minimax risk classifiers with; take it to compare, or to select
@@ -149,6 +142,8 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
     True
     """
 
+    _bounded = "objective"
+    _capabilities = frozenset({SELECTION, DASK})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "solver": [StrOptions({"auto", "constraint-generation", "full-lp"})],
@@ -212,50 +207,39 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
         self
             The fitted classifier.
         """
-        # Validation stores the columns; on a copy, so that a failed fit does not change the model.
-        checked = copy(self)
-        refuse_elsewhere(X, "L1SVMClassifier")
-        data = check_training_data(checked, X, y, sample_weight=sample_weight, class_weight=self.class_weight)
-        initial = check_initial_features(self.initial_features, checked.n_features_in_)
-        bridge = CallbackBridge(self, X, y)
-        with suitable_threads(len(data.labels)):
-            posed = pose_l1_svm(
-                data,
-                alpha=self.alpha,
-                standardize=self.standardize,
-                fit_intercept=self.fit_intercept,
-                copy=self.copy,
-            )
-            solutions, history = self._solve(posed, initial, bridge)
-        bridge.close()
-        start_over(self, checked)
-        self.classes_ = data.classes
-        self.dual_coef_ = _dual_coefficients(data, posed, solutions)
-        self._store(posed, solutions, history)
-        if any(solution.interrupted for solution in solutions):
-            raise KeyboardInterrupt
-        if not (self.converged_ or any(solution.stopped for solution in solutions)):
-            if all(solution.converged for solution in solutions):
-                reason, remedy = "the penalty is too small for the solver", "a larger alpha"
-            else:
-                reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
-            warn(
-                f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
-                f"and {remedy} makes the gap smaller.",
-                ConvergenceWarning,
-            )
-        return self
+        return self._learn(X, y, sample_weight=sample_weight)
+
+    def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
+        check_initial_features(self.initial_features, checked.n_features_in_)
+
+    def _posed(self, data: TrainingData, parameters: Any) -> PosedL1SVM:
+        return pose_l1_svm(
+            data,
+            alpha=self.alpha,
+            standardize=self.standardize,
+            fit_intercept=self.fit_intercept,
+            copy=self.copy,
+        )
+
+    def _warn(self, posed: PosedL1SVM, data: TrainingData, solved: _Solved) -> None:
+        if self.converged_ or solved.stopped:
+            return
+        if all(solution.converged for solution in solved.solutions):
+            reason, remedy = "the penalty is too small for the solver", "a larger alpha"
+        else:
+            reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
+        warn(
+            f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
+            f"and {remedy} makes the gap smaller.",
+            ConvergenceWarning,
+        )
 
     def _fitted_rule(self) -> LinearRule:
         return LinearRule.from_full(self.coef_, self.intercept_, threshold=None)
 
-    def _solve(
-        self, posed: PosedL1SVM, initial: Any, bridge: CallbackBridge
-    ) -> tuple[list[Solution], list[dict[str, Any]]]:
+    def _solved(self, posed: PosedL1SVM, data: TrainingData, parameters: Any, monitor: Monitor) -> _Solved:
         """One class after the other; after an interrupt or a stop by a callback the rest stays trivial."""
-        tell = make_monitor(bridge, self.callback, quantity="objective" if self.verbose else None)
-        solutions: list[Solution] = []
-        history: list[dict[str, Any]] = []
+        solved, initial = _Solved(), check_initial_features(self.initial_features, data.X.shape[1])
         for k, (problem, loss) in enumerate(posed.binary):
             penalty = float(problem.lam.min())
             settings = EngineSettings(
@@ -265,15 +249,16 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
                 epsilon=self.tol * penalty,
                 max_iter=self.max_iter,
             )
-            if any(solution.interrupted or solution.stopped for solution in solutions):
-                solutions.append(Solution.trivial(problem, loss))
+            if solved.interrupted or solved.stopped:
+                solved.solutions.append(Solution.trivial(problem, loss))
                 continue
-            monitor = _in_units_of_the_caller(k, posed.instances.total_weight, penalty, history, tell)
-            solutions.append(solve_by_simplex(problem, loss, settings, monitor))
-        return solutions, history
+            tell = _in_units_of_the_caller(k, posed.instances.total_weight, penalty, solved.history, monitor)
+            solved.solutions.append(solve_by_simplex(problem, loss, settings, tell))
+        return solved
 
-    def _store(self, posed: PosedL1SVM, solutions: list[Solution], history: list[dict[str, Any]]) -> None:
-        n = posed.instances.total_weight
+    def _store(self, posed: PosedL1SVM, data: TrainingData, solved: _Solved, parameters: Any) -> None:
+        n, solutions, history = posed.instances.total_weight, solved.solutions, solved.history
+        self.dual_coef_ = _dual_coefficients(data, posed, solutions)
         mu = np.vstack([solution.mu for solution in solutions])
         constants = [
             loss.intercept(problem.scores_of(solution.mu))
@@ -297,6 +282,22 @@ class L1SVMClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator):
         self.n_iter_ = len(history)
         self.n_passes_ = 1 + posed.binary[0][0].features.n_passes  # the first one scales
         self.history_ = history
+
+
+@dataclass
+class _Solved:
+    """The solutions of the binary problems, and the history of all of them."""
+
+    solutions: list[Solution] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def interrupted(self) -> bool:
+        return any(solution.interrupted for solution in self.solutions)
+
+    @property
+    def stopped(self) -> bool:
+        return any(solution.stopped for solution in self.solutions)
 
 
 def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:

@@ -18,12 +18,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
 from minimaxrisk._utils.dask_arrays import dask_module, is_dask_array
 from minimaxrisk._utils.notices import silenced, warn
-from minimaxrisk.guarantees.posed_fit import FittedRule
+from minimaxrisk.guarantees.certified import ColumnRule, FittedRule
 from minimaxrisk.problem.rule import KernelRule, LinearRule, arg_max
 from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
 
 # What to compute from a rule, the classes and validated instances.
-Output: TypeAlias = Callable[[FittedRule | KernelRule, np.ndarray, DataMatrix], np.ndarray]
+Output: TypeAlias = Callable[[FittedRule, np.ndarray, DataMatrix], np.ndarray]
 
 
 class PredictionMixin(ClassifierMixin):
@@ -31,7 +31,7 @@ class PredictionMixin(ClassifierMixin):
 
     classes_: np.ndarray
 
-    def _fitted_rule(self) -> FittedRule | KernelRule:
+    def _fitted_rule(self) -> FittedRule:
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -124,7 +124,7 @@ class ProbabilityMixin(PredictionMixin):
         return self._apply(_log_probabilities, X)
 
 
-def _decisions(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _decisions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     scores = rule.scores(X)
     if len(classes) > 2:
         return np.ascontiguousarray(scores.T)
@@ -133,15 +133,15 @@ def _decisions(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix
     return scores[1] if is_signed else scores[1] - scores[0]
 
 
-def _labels(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _labels(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     return classes[arg_max(rule.scores(X))]
 
 
-def _probabilities(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     return np.ascontiguousarray(rule.probabilities(X).T)
 
 
-def _log_probabilities(rule: FittedRule | KernelRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _log_probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     probabilities = _probabilities(rule, classes, X)
     n_zeros = int((probabilities == 0.0).sum())
     if n_zeros:
@@ -180,7 +180,7 @@ def _labels_at(probabilities: FloatArray, draws: FloatArray, classes: np.ndarray
     return classes[np.minimum(index, len(classes) - 1)]
 
 
-def _lazily(rule: FittedRule, classes: np.ndarray, output: Output, X: Any) -> Any:
+def _lazily(rule: ColumnRule, classes: np.ndarray, output: Output, X: Any) -> Any:
     # Without any coefficient the first column is read, because dask needs chunks with a column.
     columns = rule.columns if len(rule.columns) else np.arange(1)
     task = _ChunkTask(rule.restricted_to(columns), classes, output, columns)
@@ -196,7 +196,7 @@ def _lazily(rule: FittedRule, classes: np.ndarray, output: Output, X: Any) -> An
 class _ChunkTask:
     """Applies a rule to one chunk of rows, and refuses a chunk with NaN or infinite entries."""
 
-    rule: FittedRule
+    rule: ColumnRule
     classes: np.ndarray
     output: Output
     columns: IntArray

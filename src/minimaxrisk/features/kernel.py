@@ -4,14 +4,16 @@ With k the kernel and p the masses of the instances, the products of centred fea
 
     k(x, x') - sum_j p_j k(x, x_j) - sum_j p_j k(x_j, x') + sum_jl p_j p_l k(x_j, x_l),
 
-which does not change when all instances are moved. The constant stands for the intercept. It is as large as
-the other features together, in the root mean square.
+which does not change when all instances are moved. In numbers it does: products of columns far from zero lose
+the digits that tell instances apart. So kernels whose centred products do not depend on the origin get the
+distances from the mean of the sample. The constant stands for the intercept. It is as large as the other
+features together, in the root mean square.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "chi2")
+# Those whose centred products stay the same when all instances are moved.
+WITHOUT_ORIGIN = ("linear", "rbf", "laplacian")
+# Squares of smaller numbers lose digits, and squares of much smaller ones vanish.
+SMALLEST_SPREAD = 1e-150
 Kernel = str | Callable[[Any, Any], Any]
 
 
@@ -32,17 +38,28 @@ class KernelMatrix:
     gamma: float | None = None
     degree: float = 3
     coef0: float = 0.0
+    origin: FloatArray | None = field(default=None, compare=False)  # subtracted from all instances
 
     @classmethod
-    def of(cls, parameters: Any, X: DataMatrix) -> KernelMatrix:
-        """With ``gamma`` as for ``sklearn.svm.SVC``: ``"scale"`` is 1 / (n_features X.var())."""
-        gamma = parameters.gamma
+    def of(cls, parameters: Any, X: DataMatrix, masses: FloatArray) -> KernelMatrix:
+        """For a sample of instances with these masses.
+
+        ``gamma="scale"`` is 1 / (n_features v) with v the mean variance of the columns.
+        """
+        origin, gamma = None, parameters.gamma
+        if parameters.kernel in WITHOUT_ORIGIN and not sparse.issparse(X):
+            origin = masses @ X
+            _refuse_vanishing(X, origin)
         if gamma == "scale":
-            variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
+            variance = _mean_variance(X)
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
         elif gamma == "auto":
             gamma = 1.0 / X.shape[1]
-        return cls(parameters.kernel, float(gamma), parameters.degree, parameters.coef0)
+        return cls(parameters.kernel, float(gamma), parameters.degree, parameters.coef0, origin)
+
+    def moved(self, X: DataMatrix) -> DataMatrix:
+        """Instances as the kernel takes them."""
+        return X if self.origin is None or sparse.issparse(X) else X - self.origin
 
     def __call__(self, X: DataMatrix, fitted: Any) -> FloatArray:
         """Products of the rows of X with those of ``fitted``; X as it is for a kernel computed beforehand."""
@@ -57,7 +74,11 @@ class KernelMatrix:
                 )
         else:
             options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            found = pairwise_kernels(X, fitted, metric=self.kernel, filter_params=True, **options)
+            if self.origin is not None and sparse.issparse(X):
+                X = X.toarray()
+            found = pairwise_kernels(
+                self.moved(X), self.moved(fitted), metric=self.kernel, filter_params=True, **options
+            )
         if sparse.issparse(found):
             found = found.toarray()
         products: FloatArray = np.asarray(found, dtype=np.float64)
@@ -67,6 +88,22 @@ class KernelMatrix:
                 "another kernel."
             )
         return products
+
+
+def _mean_variance(X: DataMatrix) -> float:
+    """Of the columns."""
+    if sparse.issparse(X):
+        return float(np.mean(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))))
+    return float(np.mean(X.var(axis=0)))
+
+
+def _refuse_vanishing(X: FloatArray, origin: FloatArray) -> None:
+    spread = float(np.abs(X - origin).max(initial=0.0))
+    if 0.0 < spread < SMALLEST_SPREAD:
+        raise ValueError(
+            f"the columns of X differ from their means by {spread:.2g} at most, and the products of such "
+            "numbers vanish; multiply X by a constant."
+        )
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,6 @@ from minimaxrisk.guarantees.counting import JudgedSample
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     check_rule,
-    linear_rule_of,
     pose_with,
     rule_probabilities,
 )
@@ -297,7 +296,7 @@ class JudgedRule:
 def _judged_by_own_set(model: Any, rule: str, fit: PosedFit | None) -> JudgedRule:
     """Over the model's own uncertainty set; R* proves the randomized rule, so that it needs no data."""
     if rule == "randomized":
-        fitted, smallest = linear_rule_of(model), -1.0 / len(model.classes_)
+        fitted, smallest = model._fitted_rule(), -1.0 / len(model.classes_)
         known = model.threshold_ - smallest if fitted.threshold is None else None
         return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
     assert fit is not None
@@ -321,7 +320,7 @@ def judged_by_program(model: Any, worst: WorstCaseOfRule, rule: str) -> JudgedRu
     """
     smallest = min(1.0 - 1.0 / len(model.classes_), worst.smallest)
     known = worst.constant - smallest if worst.affine.threshold is None else None
-    return JudgedRule(linear_rule_of(model), rule, worst.upper, worst.affine, known=known, smallest=smallest)
+    return JudgedRule(model._fitted_rule(), rule, worst.upper, worst.affine, known=known, smallest=smallest)
 
 
 def _by_cross_fitting(

@@ -35,6 +35,8 @@ from minimaxrisk.guarantees.assumptions import (
     reason_against_independence,
     same_law_pvalue,
 )
+from minimaxrisk.guarantees.certified import RADII as BY_RADII
+from minimaxrisk.guarantees.certified import ask, can, certified, has_proof, unwrapped
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
     agreement_bound,
@@ -46,10 +48,6 @@ from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
-    check_model,
-    is_ball,
-    is_certified,
-    is_ensemble,
     is_label_free,
     training_data_of,
 )
@@ -248,7 +246,7 @@ def _by_radii(
 ) -> ErrorBound:
     fit = None
     if X is None and y is None and not isinstance(model, PosedFit):
-        check_model(model)
+        model = certified(unwrapped(model)[0])
     else:
         fit = as_posed_fit(model, X, y, **more, transformer=transformer)
         model, transformer = fit.model, fit.transformer
@@ -286,7 +284,7 @@ class _Judged:
         cls, model: Any, X: Any, y: Any, *, transformer: Any, groups: Any, must_match: bool, **more: Any
     ) -> _Judged:
         """With ``must_match`` a certified model must have been fitted on these data."""
-        if isinstance(model, PosedFit) or (must_match and is_certified(model)):
+        if isinstance(model, PosedFit) or (must_match and has_proof(model)):
             fit = as_posed_fit(model, X, y, groups=groups, **more, transformer=transformer)
             if must_match:
                 return cls._of_fit(fit)
@@ -308,7 +306,7 @@ class _Judged:
     @classmethod
     def _of_fit(cls, fit: PosedFit) -> _Judged:
         model = fit.model
-        plain = training_data_of(model, fit.seen, fit.y, fit.sample_weight, with_class_weight=False)
+        plain = training_data_of(model, fit.X_transformed, fit.y, fit.sample_weight, with_class_weight=False)
         unit = None if fit.groups is None else codes_of_groups(fit.groups, len(plain.labels))
         sample, left_out, learns_groups = JudgedSample(plain, unit), {}, fit.groups is not None
         if unit is not None and _is_valid(fit):
@@ -318,7 +316,7 @@ class _Judged:
             more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
             fit = PosedFit(fit.learner, fit.X, fit.y, **more, transformer=fit.transformer)
         check_same_data(fit)
-        if is_ensemble(model) or is_ball(model):
+        if not can(model, BY_RADII):
             left_out[RADII] = NOT_CERTIFIED
         if not is_label_free(fit.transformer):
             left_out[RADII] = _by_labels(fit.transformer)
@@ -531,16 +529,12 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
         )
     if get_tags(learner).input_tags.pairwise:
         raise ValueError(
-            "a hold-out takes rows of X, which does not go with products that were computed beforehand; pass "
-            "the kernel as a function."
+            "a hold-out needs X, not a precomputed kernel; pass X, and the kernel as a function."
         )
 
 
 def _refuse_without_radii(model: Any, transformer: Any) -> None:
-    if is_ensemble(model) or is_ball(model):
-        raise ValueError(
-            f"method='radii' needs a MinimaxRiskClassifier, got {type(model).__name__}; use method='holdout'."
-        )
+    ask(model, BY_RADII)
     if not is_label_free(transformer):
         raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
 

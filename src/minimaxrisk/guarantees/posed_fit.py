@@ -1,9 +1,5 @@
 """A fitted model and the data that it was fitted on, read once: the data checked, the problem posed.
 
-There are two kinds of models. A classifier stores one linear rule; an ensemble (``members_``) stores several
-and takes their average. Both store the same about the uncertainty set. What the set is, the parameters of a
-classifier say: the model's own, or those of the ``estimator_`` that an ensemble is made of.
-
 A model has two rules. ``"predict"`` names the class with the largest score. ``"randomized"`` draws the label
 from ``predict_proba``; R* is about this one.
 """
@@ -11,19 +7,19 @@ from ``predict_proba``; R* is about this one.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.guarantees.certified import WORST_CASE, FittedRule, ask, certified, unwrapped
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedProblem, pose_by
-from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty.radius import RadiusRule, split_level
-from minimaxrisk.uncertainty.rules import GivenRadii, Multiple, radius_rule_of
+from minimaxrisk.uncertainty.rules import GivenRadii, Multiple
 
 if TYPE_CHECKING:
     from minimaxrisk.guarantees.verification import Certificate
@@ -34,8 +30,9 @@ class PosedFit:
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or MinimaxRiskClassifierCV
-        A fitted classifier or ensemble. Of one that chose its radius, the model is its ``estimator_``.
+    model : estimator
+        A fitted classifier of this library that has a certificate, alone, at the end of a pipeline or in a
+        search. Of one that chose its radius, the model is its ``estimator_``.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
         The instances that it was fitted on, before the ``transformer`` if there is one.
     y : array-like of shape (n_samples,)
@@ -43,7 +40,8 @@ class PosedFit:
     sample_weight, X_unlabeled, groups : array-like or None, default=None
         What else ``fit`` was given.
     transformer : fitted transformer or None, default=None
-        What made the features of the model from ``X``, such as a ``ClippedScaler``.
+        What made the features of the model from ``X``, such as a ``ClippedScaler``; None for a pipeline takes
+        its own steps.
 
     Attributes
     ----------
@@ -75,19 +73,22 @@ class PosedFit:
         groups: Any = None,
         transformer: Any = None,
     ) -> None:
+        model, before = unwrapped(model)
+        if before is not None and transformer is not None:
+            raise ValueError("transformer must be None for a pipeline, which has steps of its own.")
         self.learner = model
-        model = model.estimator_ if chooses_radius(model) else model
-        check_model(model)
+        transformer = before if transformer is None else transformer
+        self.model: Any = certified(model)
         if X is None or y is None:
             raise ValueError("X and y must be passed: the data that the model was fitted on.")
         if transformer is not None:
             check_is_fitted(transformer)
-        self.model, self.X, self.y, self.transformer = model, X, y, transformer
+        self.X, self.y, self.transformer = X, y, transformer
         self.sample_weight, self.X_unlabeled, self.groups = sample_weight, X_unlabeled, groups
         self.certificate: Certificate | None = None
 
     @cached_property
-    def seen(self) -> Any:
+    def X_transformed(self) -> Any:  # noqa: N802  # X is what scikit-learn calls it
         """The instances as the model saw them."""
         return self.X if self.transformer is None else self.transformer.transform(self.X)
 
@@ -95,24 +96,22 @@ class PosedFit:
     def data(self) -> TrainingData:
         """The data, checked, with the class weights of the model."""
         return training_data_of(
-            self.model, self.seen, self.y, self.sample_weight, self.X_unlabeled, groups=self.groups
+            self.model, self.X_transformed, self.y, self.sample_weight, self.X_unlabeled, groups=self.groups
         )
 
     @cached_property
-    def posed_anew(self) -> PosedProblem:
+    def posed_anew(self) -> Any:
         """The problem that a fit poses: radii by the rule of the parameters, with the same draws."""
-        refuse_ball(self.model)
-        parameters = parameters_of(self.model)
-        rule = radius_rule_of(parameters, self.model.radius_seed_)
-        return pose_by(parameters, self.data, rule)
+        kind, parameters = self.model._set_kind, self.model._set_parameters()
+        return kind.pose(parameters, self.data, kind.radius_rule(parameters, self.model.radius_seed_))
 
     @cached_property
     def posed(self) -> PosedProblem:
-        """The uncertainty set of the model: the one posed anew if that was done and has the same factor."""
+        """The box of the model: the one posed anew if that was done and has the same factor."""
+        ask(self.model, WORST_CASE)
         done = self.__dict__.get("posed_anew")
         if done is not None and done.radii.factor == self.model.radius_:
             return done
-        refuse_ball(self.model)
         return pose_as_fitted(self.model, self.data)
 
 
@@ -124,19 +123,6 @@ def as_posed_fit(model: Any, X: Any = None, y: Any = None, **more: Any) -> Posed
     if given:
         raise ValueError(f"a PosedFit holds its data already; leave out {', '.join(given)}.")
     return model
-
-
-# The rule of either kind of model: they have ``probabilities``, ``scores`` and ``use_of_components``.
-FittedRule: TypeAlias = LinearRule | AverageRule
-
-
-def is_ensemble(model: Any) -> bool:
-    return hasattr(model, "members_")
-
-
-def is_ball(model: Any) -> bool:
-    """Whether its uncertainty set is a ball, as that of ``MinimaxRiskKernelClassifier``."""
-    return hasattr(model, "ball_radius_")
 
 
 # By name and not by what they say of themselves: a transformer may look at labels that it does not require,
@@ -162,48 +148,19 @@ def is_label_free(transformer: Any) -> bool:
     return kind.__name__ in known and getattr(transformer, "random_state", 0) is not None
 
 
-def refuse_ball(model: Any) -> None:
-    if is_ball(model):
-        raise ValueError(
-            f"this is about a set with an interval for each column, and that of {type(model).__name__} is a "
-            "ball; verify(model, X, y) recomputes its bounds, error_bound(model, X, y) bounds its error."
-        )
-
-
-def chooses_radius(model: Any) -> bool:
-    """Whether it is a fitted ``MinimaxRiskClassifierCV``, whose ``estimator_`` is the model."""
-    return hasattr(model, "estimator_") and (
-        hasattr(model, "cv_results_") or hasattr(model, "noise_results_")
-    )
-
-
-def parameters_of(model: Any) -> Any:
-    """The classifier whose parameters say what the uncertainty set is."""
-    return model.estimator_ if is_ensemble(model) else model
-
-
-def coverage_of(model: Any) -> float | None:
-    """The probability that goes with the radius rule."""
-    parameters = parameters_of(model)
+def coverage_of(parameters: Any) -> float | None:
+    """The probability that goes with the radius rule of these parameters."""
     return float(parameters.confidence) if isinstance(parameters.radius, str) else None
 
 
-def is_certified(model: Any) -> bool:
-    """Whether it was fitted by this library, and has what proves its bounds."""
-    model = model.estimator_ if chooses_radius(model) else model
-    return hasattr(model, "worst_case_distribution_")
+def weight_kind_of(parameters: Any) -> str:
+    """What weights mean. Unless the caller says it, they enlarge n only where no probability is stated.
 
-
-def check_model(model: Any) -> None:
-    check_is_fitted(model)
-    if is_ensemble(model) and not hasattr(model, "worst_case_distribution_"):
-        raise ValueError("the ensemble was fitted with certify=False: fit it with certify=True for a bound.")
-    if not hasattr(model, "worst_case_distribution_"):
-        raise ValueError(
-            f"model must be a fitted MinimaxRiskClassifier or an ensemble of them, got "
-            f"{type(model).__name__}; for a pipeline pass its last step and the transformed X, for a search "
-            "its best_estimator_, for a selector its estimator_."
-        )
+    Whole numbers are counts under a plain number as radius, where a weight of 2 is the row twice. Under a
+    named rule they are importance: n is never larger than the number of rows.
+    """
+    is_guess = parameters.weight_kind == "auto" and isinstance(parameters.radius, str)
+    return "importance" if is_guess else str(parameters.weight_kind)
 
 
 def check_classes(model: Any, data: TrainingData) -> None:
@@ -229,13 +186,14 @@ def training_data_of(
     with_class_weight: bool = True,
 ) -> TrainingData:
     """The data, checked against the columns and with the class weights of a fitted model."""
+    parameters = model._set_parameters()
     return check_training_data(
         model,
         X,
         y,
         sample_weight=sample_weight,
-        class_weight=parameters_of(model).class_weight if with_class_weight else None,
-        weight_kind=parameters_of(model).weight_kind,
+        class_weight=parameters.class_weight if with_class_weight else None,
+        weight_kind=weight_kind_of(parameters),
         X_unlabeled=X_unlabeled,
         groups=groups,
         reset=False,
@@ -244,7 +202,7 @@ def training_data_of(
 
 def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
     """The uncertainty set of the data by the factor that the fit found, without looking for it again."""
-    parameters = parameters_of(model)
+    parameters = model._set_parameters()
     rule: RadiusRule
     if model.radius_ is None:
         rule = GivenRadii(model.lambda_, parameters.standardize)
@@ -253,34 +211,12 @@ def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
         if isinstance(parameters.radius, str):
             _, intercept_level = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
         rule = Multiple(model.radius_, intercept_level=intercept_level)
-    return pose_by(parameters, data, rule, coding=model.coding_)
+    return pose_by(parameters, data, rule)
 
 
 def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
     """An uncertainty set on the features of the model with other radii, and a free marginal."""
-    return pose_by(parameters_of(model), data, rule, coding=model.coding_, marginal="free")
-
-
-def linear_rule_of(model: Any) -> LinearRule:
-    threshold = None if model.marginal == "empirical" else model.threshold_
-    return LinearRule.from_full(model.coef_, model.intercept_, threshold)
-
-
-def fitted_rule_of(model: Any) -> FittedRule:
-    return average_rule_of(model) if is_ensemble(model) else linear_rule_of(model)
-
-
-def columns_read_by(model: Any) -> IntArray:
-    """The columns that predictions depend on."""
-    if chooses_radius(model):
-        model = model.estimator_
-    if is_ball(model):
-        return np.arange(model.n_features_in_)
-    return fitted_rule_of(model).columns
-
-
-def average_rule_of(model: Any) -> AverageRule:
-    return AverageRule(model.members_, model.ball_, model.ball_weight_)
+    return pose_by(model._set_parameters(), data, rule, marginal="free")
 
 
 def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:

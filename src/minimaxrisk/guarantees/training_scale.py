@@ -34,7 +34,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
+from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
 
 # Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.8% of the honest
 # samples are beyond these limits in the mean, 5% where 25 samples were learned from; and all of those in
@@ -303,8 +303,8 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
     >>> scale.compare(100 * X[400:401]).whole
     True
     """
-    check_model(model)
-    data = training_data_of(model, X, y)
+    fit = PosedFit(model, X, y)
+    model, data = fit.model, fit.data
     check_classes(model, data)
     seen = data.X if before_scaling is None else before_scaling
     columns = np.asarray(model.selected_features_, dtype=np.intp)

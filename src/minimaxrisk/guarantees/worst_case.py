@@ -11,15 +11,8 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.guarantees.posed_fit import (
-    FittedRule,
-    as_posed_fit,
-    check_classes,
-    check_rule,
-    fitted_rule_of,
-    parameters_of,
-    rule_probabilities,
-)
+from minimaxrisk.guarantees.certified import WORST_CASE, ColumnRule, ask
+from minimaxrisk.guarantees.posed_fit import as_posed_fit, check_classes, check_rule, rule_probabilities
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem
@@ -72,7 +65,8 @@ def worst_case(
     Parameters
     ----------
     model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
-        A fitted classifier or ensemble; or a ``PosedFit``, which has the data.
+        A fitted classifier or ensemble, alone, at the end of a pipeline or in a search; or a ``PosedFit``,
+        which has the data.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features) or None, default=None
         Instances that define the uncertainty set, normally those that the model was fitted on.
     y : array-like of shape (n_samples,) or None, default=None
@@ -114,8 +108,10 @@ def worst_case(
     """
     check_rule(rule)
     fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+    ask(fit.model, WORST_CASE)
     check_classes(fit.model, fit.data)
-    fitted, parameters = fitted_rule_of(fit.model), parameters_of(fit.model)
+    fitted: Any = fit.model._fitted_rule()
+    parameters = fit.model._set_parameters()
     loss = loss_of_rule(fitted, rule, fit.data, fit.posed)
     largest, smallest = (worst_case_of_loss(each, fitted, parameters, fit.posed) for each in (loss, -loss))
     return WorstCase(
@@ -147,19 +143,19 @@ class WorstCaseOfRule:
 def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedProblem) -> WorstCaseOfRule:
     """The largest error of the rule over an uncertainty set of ``data``."""
     check_classes(model, data)
-    fitted = fitted_rule_of(model)
+    fitted = model._fitted_rule()
     loss = loss_of_rule(fitted, rule, data, posed)
-    return worst_case_of_loss(loss, fitted, parameters_of(model), posed)
+    return worst_case_of_loss(loss, fitted, model._set_parameters(), posed)
 
 
-def loss_of_rule(fitted: FittedRule, rule: str, data: TrainingData, posed: PosedProblem) -> FloatArray:
+def loss_of_rule(fitted: ColumnRule, rule: str, data: TrainingData, posed: PosedProblem) -> FloatArray:
     """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
     return 1.0 - rule_probabilities(fitted, take_rows(data.X, posed.instances.rows), rule)
 
 
 def worst_case_of_loss(
-    loss: FloatArray, fitted: FittedRule, parameters: Any, posed: PosedProblem
+    loss: FloatArray, fitted: ColumnRule, parameters: Any, posed: PosedProblem
 ) -> WorstCaseOfRule:
     """The largest loss of a rule over the set, as exactly as the parameters of the classifier ask for."""
     return largest_expected_loss(
@@ -199,7 +195,7 @@ def largest_expected_loss(
     )
 
 
-def features_to_start_with(fitted: FittedRule, problem: Problem) -> IntArray:
+def features_to_start_with(fitted: ColumnRule, problem: Problem) -> IntArray:
     """The components that the rule uses, or of very many those that it uses most."""
     use = fitted.use_of_components(problem.scale).ravel()
     n_most = STARTS_PER_INSTANCE * problem.n_instances * problem.coding.n_blocks

@@ -7,14 +7,14 @@ The optimal mu lies in the span of the instances, ``mu_b = sum_i A_bi psi(x_i)``
 the instances, scores are ``A G``, ``||mu||^2 = sum (A G) * A``, and the distance of a distribution from the
 centre is ``||C (w - centre)||_G``. Features are never formed, so psi may have infinitely many.
 
-Bounds that need no trust in a solver. Upper: for every A and every w of the set, by Cauchy and Schwarz's
-inequality ``mu'(E_w Phi - tau) >= -rho ||mu||``. Lower: mixing a distribution with the centre shrinks its
-distance; the largest share that is inside gives a distribution of the set.
+The bounds are those of ``problem.py``. Upper: by Cauchy and Schwarz's inequality
+``mu'(E_w Phi - tau) >= -rho ||mu||``. Lower: mixing a distribution with the centre shrinks its distance.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,11 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
 from minimaxrisk.features.matrix import Coding, make_coding
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
-from minimaxrisk.problem.problem import FeasiblePoint
 from minimaxrisk.problem.rule import instance_thresholds, orientation
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.ball_radius import UnitMeans
+from minimaxrisk.uncertainty.ball_radius import BallMultiple, BallRadiusRule, UnitMeans
+from minimaxrisk.uncertainty.radius import Radii
 
 # As a share of the size of the features, so that the interior of the ball is not empty.
 SMALLEST_RADIUS = 1e-9
@@ -38,7 +38,7 @@ MOST_ROWS = 12_000
 
 
 @dataclass(frozen=True)
-class BallProblem:
+class Ball:
     """Scalar products of the instances, their labels, and the radius of the ball around their mean."""
 
     gram: FloatArray  # n x n
@@ -56,6 +56,11 @@ class BallProblem:
         return len(self.gram)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Of the coefficients: blocks and instances."""
+        return self.coding.n_blocks, self.n_instances
+
+    @property
     def orientation(self) -> float:
         """With one block of coefficients the decision function is positive for the second class."""
         return orientation(self.coding.n_blocks)
@@ -68,49 +73,54 @@ class BallProblem:
         """Scores of every class for every instance (K x n), from coefficients (B x n)."""
         return self.coding.scores(coefficients @ self.gram)
 
-    def threshold_of(self, scores: FloatArray) -> float:
+    def penalty_of(self, coefficients: FloatArray) -> float:
+        """``rho ||mu|| - tau'mu``."""
+        gain = float(np.sum(self.centre * self.scores_of(coefficients)))
+        return self.radius * self.norm(coefficients) - gain
+
+    def share_inside(self, distribution: FloatArray, moments: Any = None) -> float:
+        """The largest share that a distribution may have in a mixture with the centre inside the ball."""
+        distance = self.norm(self.coding.encode(distribution - self.centre))
+        return 1.0 if distance <= self.radius else self.radius / distance
+
+    def threshold_of(self, coefficients: FloatArray) -> float:
         """phi: the largest phi_i, or their mean where the masses of instances are known."""
-        return self.marginal.largest_mean(instance_thresholds(scores))
-
-    def upper_bound(self, coefficients: FloatArray) -> float:
-        """U(A), which no distribution of the set exceeds."""
-        scores = self.scores_of(coefficients)
-        gain = float(np.sum(self.centre * scores))
-        return self.objective.conjugate(scores) - gain + self.radius * self.norm(coefficients)
-
-    def lower_bound(self, distribution: FloatArray) -> FeasiblePoint:
-        """L(w), and the mixture of w with the centre that proves it."""
-        w = self.objective.repaired(distribution, self.centre)
-        distance = self.norm(self.coding.encode(w - self.centre))
-        share = 1.0 if distance <= self.radius else self.radius / distance
-        mixed = share * w + (1.0 - share) * self.centre
-        return FeasiblePoint(mixed, self.objective.value(mixed))
+        return self.marginal.largest_mean(instance_thresholds(self.scores_of(coefficients)))
 
 
 @dataclass(frozen=True)
 class PosedBall:
     """The problem with the instances that it is about, and the products and space of their features."""
 
-    problem: BallProblem
+    problem: Ball
     instances: Instances
+    radii: Radii
     products: KernelMatrix
     space: KernelSpace
     X: DataMatrix
-    factor: float
 
-    def relabelled(self, parameters: Any, data: TrainingData, seed: int) -> BallProblem:
-        """The problem of the same rows and weights with other labels."""
-        instances = self.instances.relabelled(data)
-        return _by_parameters(parameters, self.problem.gram, instances, self.problem.coding, seed)[0]
+    def relabelled(self, relabelled: Sequence[TrainingData], rule: BallRadiusRule) -> list[PosedBall]:
+        """Problems of the same rows and weights with other labels: the products stay."""
+        posed = []
+        for data in relabelled:
+            instances, old = self.instances.relabelled(data), self.problem
+            problem, radii = _around_mean(old.gram, instances, old.coding, rule, old.marginal)
+            posed.append(replace(self, problem=problem, instances=instances, radii=radii))
+        return posed
+
+    def rule_for_labellings(self, rule: BallRadiusRule) -> BallRadiusRule:
+        """The rule, with what it can share among labellings: nothing."""
+        return rule
 
     def linear(self, dual_coef: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients on the columns and intercepts, for the linear kernel."""
-        mean, total = self.instances.weights @ self.X, dual_coef.sum(axis=1)
-        coef = np.asarray(dual_coef @ self.X) - total[:, None] * mean
-        return coef, total * self.space.constant - coef @ mean
+        moved, origin = self.products.moved(self.X), self.products.origin
+        mean, total = self.instances.weights @ moved, dual_coef.sum(axis=1)
+        coef = np.asarray(dual_coef @ moved) - total[:, None] * mean
+        return coef, total * self.space.constant - coef @ (mean if origin is None else mean + origin)
 
 
-def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
+def pose_ball(parameters: Any, data: TrainingData, rule: BallRadiusRule) -> PosedBall:
     """The ball of a ``MinimaxRiskKernelClassifier`` around the mean of the data."""
     if len(data.labels) > MOST_ROWS:
         raise ValueError(
@@ -127,7 +137,7 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
                 f"{data.X.shape}."
             )
         X = X[:, instances.rows]
-    products = KernelMatrix.of(parameters, X)
+    products = KernelMatrix.of(parameters, X, instances.weights)
     plain = products(X, X)
     if not np.allclose(plain, plain.T, rtol=1e-8, atol=1e-8 * float(np.abs(plain).max(initial=0.0))):
         raise ValueError("the kernel must be symmetric, but k(x, x') and k(x', x) differ.")
@@ -135,22 +145,9 @@ def pose_ball(parameters: Any, data: TrainingData, seed: int) -> PosedBall:
     gram = _products_of_features(plain, space)
     _refuse_indefinite(gram, _mean_square(gram, instances))
     coding = make_coding(parameters.coding, len(data.classes))
-    problem, factor = _by_parameters(parameters, gram, instances, coding, seed)
-    return PosedBall(problem, instances, products, space, X, factor)
-
-
-def _by_parameters(
-    parameters: Any, gram: FloatArray, instances: Instances, coding: Coding, seed: int
-) -> tuple[BallProblem, float]:
-    """The problem, and its radius as a number of standard errors."""
     marginal = KnownMarginal(instances.weights) if parameters.marginal == "empirical" else FREE
-    factor = parameters.radius
-    if isinstance(factor, str):
-        units = UnitMeans.of(gram, instances.units, coding)
-        error = units.standard_error
-        covering = units.covering(parameters.confidence, parameters.n_bootstrap, seed)
-        factor = covering / error if error > 0.0 else 1.0
-    return _around_mean(gram, instances, coding, float(factor), marginal), float(factor)
+    problem, radii = _around_mean(gram, instances, coding, rule, marginal)
+    return PosedBall(problem, instances, radii, products, space, X)
 
 
 def ball_on_products(
@@ -161,11 +158,12 @@ def ball_on_products(
     *,
     fit_intercept: bool,
     marginal_is_known: bool,
-) -> tuple[BallProblem, KernelSpace]:
+) -> tuple[Ball, KernelSpace]:
     """The ball of ``factor`` standard errors around the mean of instances with these products."""
     space = KernelSpace.of(plain, instances.weights, fit_intercept=fit_intercept)
     marginal = KnownMarginal(instances.weights) if marginal_is_known else FREE
-    return _around_mean(_products_of_features(plain, space), instances, coding, factor, marginal), space
+    gram = _products_of_features(plain, space)
+    return _around_mean(gram, instances, coding, BallMultiple(factor), marginal)[0], space
 
 
 def _products_of_features(plain: FloatArray, space: KernelSpace) -> FloatArray:
@@ -178,11 +176,11 @@ def _mean_square(gram: FloatArray, instances: Instances) -> float:
 
 
 def _around_mean(
-    gram: FloatArray, instances: Instances, coding: Coding, factor: float, marginal: Marginal
-) -> BallProblem:
-    error = UnitMeans.of(gram, instances.units, coding).standard_error
-    radius = max(factor * error, SMALLEST_RADIUS * float(np.sqrt(_mean_square(gram, instances))))
-    return BallProblem(gram, coding, instances.p_hat, radius, marginal)
+    gram: FloatArray, instances: Instances, coding: Coding, rule: BallRadiusRule, marginal: Marginal
+) -> tuple[Ball, Radii]:
+    radii = rule.radii(UnitMeans.of(gram, instances.units, coding))
+    radius = max(radii.lam, SMALLEST_RADIUS * float(np.sqrt(_mean_square(gram, instances))))
+    return Ball(gram, coding, instances.p_hat, radius, marginal), radii
 
 
 def _refuse_indefinite(gram: FloatArray, square: float) -> None:
@@ -193,5 +191,6 @@ def _refuse_indefinite(gram: FloatArray, square: float) -> None:
     except np.linalg.LinAlgError as error:
         raise ValueError(
             "the kernel must be positive semi-definite: its products are not those of any features, so that "
-            "a bound would mean nothing. Choose another kernel, or add a constant to its diagonal."
+            "a bound would mean nothing. Choose another kernel, add a constant to its diagonal, or scale the "
+            "columns of X: products of numbers far from zero lose the digits in which instances differ."
         ) from error

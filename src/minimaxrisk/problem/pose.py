@@ -136,13 +136,11 @@ def pose(
     )
 
 
-def pose_by(
-    parameters: Any, data: TrainingData, rule: RadiusRule, *, coding: str = "", marginal: str = ""
-) -> PosedProblem:
-    """The problem of a ``MinimaxRiskClassifier`` with these parameters, or another coding or marginal."""
+def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: str = "") -> PosedProblem:
+    """The problem of a ``MinimaxRiskClassifier`` with these parameters, or another marginal."""
     return pose(
         data,
-        coding=coding or parameters.coding,
+        coding=parameters.coding,
         rule=rule,
         standardize=parameters.standardize,
         fit_intercept=parameters.fit_intercept,

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,6 +39,36 @@ from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 # smallest one of the minimax risk (penalties of the support vector machine may be) get a fraction of it.
 ROUNDING = 1e-13
 ROUNDING_FRACTION = 1e-6
+
+
+class UncertaintySet(Protocol):
+    """What the bounds ask of a set of distributions: a box of means (``Problem``), or a ball (``Ball``).
+
+    Coefficients come in the form that the set has: mu on the columns (B x d) for a box, A on the instances
+    (B x n) for a ball.
+    """
+
+    @property
+    def centre(self) -> FloatArray:
+        """The empirical distribution (K x n), which is inside."""
+        ...
+
+    @property
+    def objective(self) -> BayesError:
+        """What the adversary of the minimax risk maximises."""
+        ...
+
+    def scores_of(self, mu: FloatArray, /) -> FloatArray:
+        """Scores of every class for every instance (K x n)."""
+        ...
+
+    def penalty_of(self, mu: FloatArray, /) -> float:
+        """The largest of ``-mu'E_w Phi`` over the set."""
+        ...
+
+    def share_inside(self, distribution: FloatArray, moments: Any = None, /) -> float:
+        """The largest share that a distribution may have in a mixture with the centre inside the set."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -157,7 +187,7 @@ class Problem:
 
 
 def upper_bound(
-    problem: Problem, objective: Objective, mu: FloatArray, scores: FloatArray | None = None
+    problem: UncertaintySet, objective: Objective, mu: FloatArray, scores: FloatArray | None = None
 ) -> float:
     """U(mu) over the whole uncertainty set, from ``scores = problem.scores_of(mu)`` where they are known."""
     if scores is None:
@@ -182,7 +212,7 @@ class FeasiblePoint:
 
 
 def lower_bound(
-    problem: Problem,
+    problem: UncertaintySet,
     objective: Objective,
     distribution: FloatArray,
     moments: FloatArray | float | None = None,

@@ -243,6 +243,11 @@ class KernelRule:
     coef: FloatArray
     threshold: float | None
 
+    @property
+    def columns(self) -> IntArray:
+        """The columns that it reads: all, or the products with the instances of the sample."""
+        return self.rows if self.fitted is None else np.arange(self.fitted.shape[1])
+
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         read = X[:, :] if self.fitted is not None else X[:, self.rows]

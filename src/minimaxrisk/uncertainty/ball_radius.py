@@ -7,12 +7,15 @@ The estimate tau is a mean over independent units Z_u (``samples.independent_uni
 whatever the number of features. Its estimate is the squared standard error; a factor of 1 is the root mean
 square of the distance. For a radius that covers with a given probability, the distribution of the distance is
 drawn: given the data, ``||sum_u e_u p_u (Z_u - tau)||`` with independent standard normal e has nearly the law
-of ``||tau - E tau||``. There is no union over columns, and correlations count.
+of ``||tau - E tau||``. There is no union over columns, and correlations count. ``broken_assumptions`` says
+where the sample visibly has too few units for that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import stats
@@ -20,11 +23,14 @@ from scipy import stats
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.samples.independent_units import Units
+from minimaxrisk.uncertainty.radius import Radii
 
 # How sure to be that chance in the draws does not make the radius too small.
 SURE_OF_QUANTILE = 0.95
 # Draws x units held at a time.
 MOST_HELD = 1 << 22
+# Fewer units than this, or a variance that is as uncertain as one of so few, tell too little about the tails.
+FEWEST_UNITS = 8
 
 
 @dataclass(frozen=True)
@@ -50,14 +56,24 @@ class UnitMeans:
             gram, codes, codes * masses, units.noise[label, unit], units.n, units.n - units.lost_per_mean
         )
 
-    @property
-    def standard_error(self) -> float:
-        """The estimated root mean square of ``||tau - E tau||``."""
+    @cached_property
+    def variances(self) -> FloatArray:
+        """What each unit adds to the variance: ``noise_u ||Z_u - tau||^2``."""
         seen = self.p_hat @ self.gram
         square = float(np.sum(seen * self.p_hat))
         distance = np.diag(self.gram) - 2.0 * np.sum(self.codes * seen, axis=0) + square
-        variance = float(self.noise @ np.maximum(distance, 0.0))
-        return float(np.sqrt(variance / max(self.n_left, 1.0)))
+        return self.noise * np.maximum(distance, 0.0)
+
+    @property
+    def standard_error(self) -> float:
+        """The estimated root mean square of ``||tau - E tau||``."""
+        return float(np.sqrt(self.variances.sum() / max(self.n_left, 1.0)))
+
+    @property
+    def n_in_variance(self) -> float:
+        """The number of units of equal variance whose sum is as uncertain."""
+        squares = float(np.sum(self.variances**2))
+        return float(self.variances.sum() ** 2 / squares) if squares > 0.0 else self.n
 
     def distances(self, n_draws: int, seed: int) -> FloatArray:
         """Draws of the distance."""
@@ -83,3 +99,68 @@ class UnitMeans:
         tail = 0.5 * (1.0 - confidence)
         widening = stats.t.isf(tail, max(self.n_left, 1.0)) / stats.norm.isf(tail)
         return float(distances[place] * widening)
+
+
+class BallRadiusRule(Protocol):
+    """From the units to the radius, as a rule for a box goes from a sample to its radii."""
+
+    def radii(self, sample: UnitMeans, /) -> Radii: ...
+
+
+@dataclass(frozen=True)
+class BallMultiple:
+    """A number of standard errors. With a ``confidence`` it is compared with the factor that covers."""
+
+    factor: float
+    confidence: float | None = None
+    n_draws: int = 0
+    seed: int = 0
+
+    def radii(self, sample: UnitMeans) -> Radii:
+        radius = self.factor * sample.standard_error
+        # The square of the distance exceeds its mean with a probability of at least 0.3, that of one normal
+        # number.
+        if self.confidence is None or self.factor <= 1.0:
+            return Radii(radius, self.factor)
+        covers = radius >= sample.covering(self.confidence, self.n_draws, self.seed)
+        return Radii(radius, self.factor, broken_assumptions(sample) if covers else (), covers)
+
+
+@dataclass(frozen=True)
+class BallBootstrap:
+    """The radius that covers with a probability."""
+
+    confidence: float
+    n_draws: int
+    seed: int
+
+    def radii(self, sample: UnitMeans) -> Radii:
+        error, covering = sample.standard_error, sample.covering(self.confidence, self.n_draws, self.seed)
+        factor = covering / error if error > 0.0 else 1.0
+        return Radii(factor * error, factor, broken_assumptions(sample), covers=True, seed=self.seed)
+
+
+def ball_radius_rule_of(parameters: Any, seed: int, *, is_checked: bool = True) -> BallRadiusRule:
+    """The rule that the parameters of a ``MinimaxRiskKernelClassifier`` name.
+
+    Unless ``is_checked``, nothing is said of the coverage of a number, which takes longer than the radius.
+    """
+    if isinstance(parameters.radius, str):
+        return BallBootstrap(parameters.confidence, parameters.n_bootstrap, seed)
+    confidence = parameters.confidence if is_checked else None
+    return BallMultiple(float(parameters.radius), confidence, parameters.n_bootstrap, seed)
+
+
+def broken_assumptions(sample: UnitMeans) -> tuple[str, ...]:
+    """Remarks on what is visibly wrong."""
+    if sample.n < FEWEST_UNITS:
+        return (
+            f"{sample.n:.3g} samples (or groups) are too few to tell how far their mean may be from the "
+            f"truth: the radius cannot promise its coverage; it takes {FEWEST_UNITS} or more",
+        )
+    if sample.n_in_variance < FEWEST_UNITS:
+        return (
+            "a few samples lie so far from the others that they alone decide how large the radius is: it "
+            "cannot promise its coverage; look at the outlying samples, or use ClippedScaler",
+        )
+    return ()

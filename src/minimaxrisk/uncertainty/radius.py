@@ -30,6 +30,7 @@ class Radii:
     factor: float | None
     remarks: tuple[str, ...] = ()
     covers: bool = False  # whether the factor is large enough for a probability, if the assumptions hold
+    seed: int = 0  # of the draws, where there were any
 
 
 class RadiusRule(Protocol):

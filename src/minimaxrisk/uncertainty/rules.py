@@ -262,7 +262,7 @@ class MultiplierBootstrap:
         lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
         # The coverage is reported for the observed labelling only.
         remarks = broken_assumptions(sample, factor) if self.shared is None else ()
-        return Radii(lam, factor, remarks, covers=True)
+        return Radii(lam, factor, remarks, covers=True, seed=self.seed)
 
     def _maxima(self, sample: MomentSample) -> FloatArray:
         """Draws of T*, the same ones for any number of processes."""

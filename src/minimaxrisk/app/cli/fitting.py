@@ -125,7 +125,7 @@ def classifier_of(
 def write_back_fit(path: Path, trained: Trained) -> None:
     """Coefficients and selection by feature; predictions and the weights of the worst case by sample."""
     model, study, y = trained.fit.model, trained.study, trained.fit.y
-    features = trained.fit.seen
+    features = trained.fit.X_transformed
     probabilities = model.predict_proba(features)
     selected = np.zeros(trained.fit.X.shape[1], dtype=bool)
     selected[model.selected_features_] = True

@@ -23,8 +23,8 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
+from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.posed_fit import columns_read_by
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import ScaleComparison
 

@@ -20,7 +20,7 @@ from minimaxrisk.app.files.quality import count_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, row_digests
-from minimaxrisk.guarantees.posed_fit import columns_read_by, is_ensemble
+from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
 from minimaxrisk.guarantees.verification import verify
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
@@ -204,7 +204,7 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
         typer.echo(as_json(verdict))
     elif holds:
         lower, upper = outward(certificate.lower, certificate.upper, digits=9)
-        bounded = "worst-case error" if is_ensemble(saved.classifier) else "R*"
+        bounded = "worst-case error" if can(saved.classifier, MEMBERS) else "R*"
         interval = f"{lower} <= {bounded} <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
         if saved.scaler is not None:

@@ -22,7 +22,8 @@ from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, r
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.guarantees.posed_fit import PosedFit, columns_read_by
+from minimaxrisk.guarantees.certified import columns_read_by
+from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import verify
@@ -104,7 +105,7 @@ def warn_about_model(
     with console.stages("batches"):
         found = check_batches(
             fit.model,
-            fit.seen,
+            fit.X_transformed,
             fit.y,
             together.batch,
             groups=together.groups,
@@ -144,7 +145,7 @@ def train(
     if isinstance(classifier, MinimaxRiskClassifier):
         classifier.set_params(callback=None)
     fit = PosedFit(classifier, X, study.y, groups=together.groups, transformer=scaler)
-    fit.seen = seen  # not transformed again
+    fit.X_transformed = seen  # not transformed again
     verify(fit)
     return Trained(study, fit, imputer, together)
 
@@ -167,7 +168,7 @@ def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> Permut
     with console.stages("permutation test"):
         return permutation_test(
             tested_classifier(trained.fit),
-            trained.fit.seen,
+            trained.fit.X_transformed,
             trained.fit.y,
             wanted.n_permutations,
             groups=trained.together.groups,
@@ -203,7 +204,7 @@ def saved_model(
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
         training_scale=training_scale(
-            trained.fit.model, trained.fit.seen, trained.fit.y, before_scaling=trained.fit.X
+            trained.fit.model, trained.fit.X_transformed, trained.fit.y, before_scaling=trained.fit.X
         ),
         groups=columns.groups,
         batch=columns.batch,

@@ -21,7 +21,7 @@ from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.app.report.phrases import isolate, listed
-from minimaxrisk.guarantees.posed_fit import is_ensemble, parameters_of
+from minimaxrisk.guarantees.certified import MEMBERS, can
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -164,7 +164,7 @@ def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
 
 def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
     """What the radii are, and how large a factor would have to be to cover."""
-    parameters = parameters_of(model)
+    parameters = model._set_parameters()
     given = parameters.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     level, _ = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
@@ -212,15 +212,15 @@ def tabulate_features(
 
 def coefficients_of(model: Any) -> FloatArray:
     """Of the decision function; of an ensemble the mean of its members."""
-    if not is_ensemble(model):
+    if not can(model, MEMBERS):
         return np.asarray(model.coef_)
     return np.asarray(sum(member.full_coef for member in model.members_) / len(model.members_))
 
 
 def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
     """Whether ``predict`` errs on each sample, and the probability of the sample's own label."""
-    # An ensemble draws no labels.
-    arg_max = model if is_ensemble(model) else copy(model).set_params(deterministic=True)
+    # Members draw no labels.
+    arg_max = model if can(model, MEMBERS) else copy(model).set_params(deterministic=True)
     wrong = np.searchsorted(model.classes_, arg_max.predict(X)) != own
     return wrong, model.predict_proba(X)[np.arange(len(own)), own]
 

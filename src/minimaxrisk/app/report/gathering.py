@@ -54,8 +54,19 @@ from minimaxrisk.app.report.phrases import clipping, listed
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.guarantees.certified import (
+    CHOSEN_RADIUS,
+    HISTORY,
+    MEMBERS,
+    PROOF,
+    RADIUS_PATH,
+    SELECTION,
+    ask,
+    can,
+    certified,
+)
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.posed_fit import PosedFit, chooses_radius, is_ensemble, parameters_of
+from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
@@ -69,7 +80,6 @@ from minimaxrisk.inspection import (
 )
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.inspection.canvas import (
-    check_fitted,
     check_number_of_names,
     last_step,
     names_of_columns,
@@ -117,7 +127,7 @@ class Wanted:
 
 def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     """Compute all parts that are wanted."""
-    classifier, seen, y, own = subject.fit.model, subject.fit.seen, subject.fit.y, subject.own
+    classifier, seen, y, own = subject.fit.model, subject.fit.X_transformed, subject.fit.y, subject.own
     clock = Stopwatch(wanted.progress)
     clock.begin("certificate")
     radius = summarise_radius(classifier, len(own))
@@ -148,7 +158,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         values=SelectedValuesDisplay.from_estimator(
             classifier, seen, y, feature_names=features, sample_names=samples
         ),
-        history=None if is_ensemble(classifier) else BoundPathDisplay.from_estimator(classifier),
+        history=BoundPathDisplay.from_estimator(classifier) if can(classifier, HISTORY) else None,
         path=path,
         path_skipped=no_path,
         short_list=short_list,
@@ -203,7 +213,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
     of_predict = None
     if radius.covers or not is_brief:
         of_predict = min(doubled, worst_case_of_rule(fit.model, fit.data, "predict", fit.posed).upper)
-    parameters = parameters_of(model)
+    parameters, has_members = model._set_parameters(), can(model, MEMBERS)
     weighting = parameters.class_weight
     return FitSummary(
         lower=float(model.worst_case_error_lower_),
@@ -213,13 +223,13 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
         predict_bound=of_predict,
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
-        solver=getattr(model, "solver_", parameters.solver),
-        converged=bool(getattr(model, "converged_", True)),
+        solver=model.solver_ if can(model, HISTORY) else parameters.solver,
+        converged=bool(model.converged_) if can(model, HISTORY) else True,
         is_standardized=bool(parameters.standardize),
         preparation=subject.preparation,
         choice=choice_of(fit.learner),
-        n_members=len(model.members_) if is_ensemble(model) else None,
-        ball_weight=model.ball_weight_ if is_ensemble(model) and model.ball_ is not None else None,
+        n_members=len(model.members_) if has_members else None,
+        ball_weight=model.ball_weight_ if has_members and model.ball_ is not None else None,
         class_weight=None if weighting is None else "balanced" if isinstance(weighting, str) else "given",
         marginal=parameters.marginal,
     )
@@ -227,7 +237,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
 
 def choice_of(learner: Any) -> str | None:
     """How the radius was chosen, in the word of the command line; None where it was given."""
-    if not chooses_radius(learner):
+    if not can(learner, CHOSEN_RADIUS):
         return None
     return {"one-se": "few"}.get(learner.rule, str(learner.rule))
 
@@ -238,14 +248,14 @@ def tested_classifier(fit: PosedFit) -> MinimaxRiskClassifier:
     Whether labels and features are related does not depend on the model. A radius that labels chose would
     have to be chosen anew for every permutation, and an ensemble fitted anew.
     """
-    tested = clone(parameters_of(fit.model)).set_params(callback=None)
-    return tested.set_params(radius=1.0) if chooses_radius(fit.learner) else tested
+    tested = clone(fit.model._set_parameters()).set_params(callback=None)
+    return tested.set_params(radius=1.0) if can(fit.learner, CHOSEN_RADIUS) else tested
 
 
 def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
     if wanted.permutation_result is not None or not wanted.n_permutations:
         return wanted.permutation_result
-    estimator, X = tested_classifier(subject.fit), subject.fit.seen
+    estimator, X = tested_classifier(subject.fit), subject.fit.X_transformed
     if subject.uses_labels:
         estimator, X = make_pipeline(*[step for _, step in subject.before.steps], estimator), subject.fit.X
     return permutation_test(
@@ -293,7 +303,7 @@ def _path_around(
         return None, None
     clock.begin("path over radii")
     model = subject.fit.model
-    if is_ensemble(model):
+    if not can(model, RADIUS_PATH):
         return None, "the members of an ensemble are fitted at one radius."
     if model.radius_ is None:
         return None, "the radii were given one by one, as an array, so there is no single factor to vary."
@@ -301,7 +311,7 @@ def _path_around(
     radii[int(np.argmin(np.abs(radii - model.radius_)))] = model.radius_
     with quiet_fits():
         path = minimax_risk_path(
-            subject.fit.seen,
+            subject.fit.X_transformed,
             subject.fit.y,
             radii,
             groups=subject.fit.groups,
@@ -319,11 +329,11 @@ def _short_list(
 ) -> tuple[FeatureCountDisplay | None, str | None]:
     """Left-out errors over the number of features: those that chose the radius, or computed where quick."""
     learner, model, y = subject.fit.learner, subject.fit.model, subject.fit.y
-    if chooses_radius(learner) and "mean_loss" in getattr(learner, "cv_results_", {}):
+    if can(learner, CHOSEN_RADIUS) and "mean_loss" in getattr(learner, "cv_results_", {}):
         return FeatureCountDisplay.from_estimator(learner), None
     if not (wanted.n_folds and wanted.n_radii):
         return None, None
-    if is_ensemble(model):
+    if not can(model, RADIUS_PATH):
         return None, "an ensemble uses many features; a single model can do with few."
     if len(model.classes_) > 2 or len(y) > MOST_QUICK:
         return None, f"with more than two classes or {MOST_QUICK} samples it takes longer than all the rest."
@@ -335,7 +345,7 @@ def _short_list(
     radii = radii[radii >= SHORT_LIST_FROM * radii[-1]]
     choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
     with quiet_fits():
-        choice.fit(subject.fit.seen, y, groups=subject.fit.groups)
+        choice.fit(subject.fit.X_transformed, y, groups=subject.fit.groups)
     return FeatureCountDisplay.from_estimator(choice), None
 
 
@@ -351,7 +361,7 @@ def bound_for_new_samples(fit: PosedFit, *, n_folds: int, random_state: Any) -> 
     """At the confidence of the model; 0 folds for no comparison with bounds by radii."""
     return error_bound(
         fit,
-        confidence=parameters_of(fit.model).confidence,
+        confidence=fit.model._set_parameters().confidence,
         n_folds=n_folds or None,
         only_if_smaller=True,
         random_state=random_state,
@@ -464,13 +474,8 @@ class Subject:
             model, X, y, scaler = fit.learner, fit.X, fit.y, fit.transformer
         learner = model if scaler is None else make_pipeline(scaler, model)
         last = last_step(learner)
-        classifier = last.estimator_ if chooses_radius(last) else last
-        check_fitted(
-            "model",
-            classifier,
-            "a fitted classifier of this library, or a pipeline that ends with one",
-            ("worst_case_distribution_", "classes_"),
-        )
+        ask(last, PROOF, SELECTION)
+        classifier: Any = certified(last)
         refuse_other_order(X, y)
         y = column_or_1d(y)
         if num_samples(X) != len(y):
@@ -488,7 +493,7 @@ class Subject:
             # A single step as it is, several as a pipeline.
             transformer = before[0] if before is not None and len(before) == 1 else before
             fit = PosedFit(_without_names(classifier), X, y, groups=groups, transformer=transformer)
-            fit.learner, fit.seen = last, seen_by(learner, X)
+            fit.learner, fit.X_transformed = last, seen_by(learner, X)
         return cls(
             fit=fit,
             learner=learner,
@@ -503,7 +508,7 @@ class Subject:
     @property
     def described(self) -> DataMatrix:
         """Where zeros and constant columns are counted: values as they came, if no step made others."""
-        X, seen = self.fit.X, self.fit.seen
+        X, seen = self.fit.X, self.fit.X_transformed
         if self.before is None or np.shape(X)[1] != seen.shape[1]:
             X = seen
         described: DataMatrix = X if sparse.issparse(X) else np.asarray(X)

@@ -211,7 +211,7 @@ def report(
         command="report(model, X, y)",
         source=source,
         target=str(getattr(y, "name", None) or "class") if target is None else target,
-        fingerprint=fingerprint(subject.fit.seen, subject.fit.y, np.asarray(subject.feature_names)),
+        fingerprint=fingerprint(subject.fit.X_transformed, subject.fit.y, np.asarray(subject.feature_names)),
         versions=current_versions(),
         links=links,
     )

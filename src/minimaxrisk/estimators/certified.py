@@ -1,0 +1,141 @@
+"""The fit that all classifiers share: check, pose, solve, store, warn.
+
+``Learner`` is the skeleton. ``CertifiedClassifier`` adds what every model with an uncertainty set promises:
+the set is described, its radii are spoken of, and what the solver could not reach is said.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from minimaxrisk._utils.arrays import stays_where_it_is
+from minimaxrisk._utils.dask_arrays import is_dask_array
+from minimaxrisk._utils.environment import suitable_threads
+from minimaxrisk._utils.notices import warn
+from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
+from minimaxrisk.engines.sets import Posed
+from minimaxrisk.engines.solution import Monitor
+from minimaxrisk.estimators.fitting import (
+    CallbackBridge,
+    make_monitor,
+    radius_seed_of,
+    start_over,
+    warn_about_radius,
+)
+from minimaxrisk.estimators.prediction import PredictionMixin, ProbabilityMixin
+from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Capable, Certified, can
+from minimaxrisk.guarantees.posed_fit import coverage_of, weight_kind_of
+from minimaxrisk.samples.validation import TrainingData, check_training_data
+
+
+class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
+    """A classifier whose ``fit`` is the skeleton; it fills in how to pose, solve, store and warn."""
+
+    _bounded = "R*"  # what a log calls the value that the solver bounds
+
+    def _parameters_of_fit(self) -> Any:
+        """The estimator whose parameters say what is solved."""
+        return self
+
+    def _weight_kind(self, parameters: Any) -> str:
+        """What weights mean; by default whole numbers are counts."""
+        return "auto"
+
+    def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
+        """Refuse what cannot be solved, and warn before long work."""
+
+    def _posed(self, data: TrainingData, parameters: Any) -> Any:
+        raise NotImplementedError
+
+    def _solved(self, posed: Any, data: TrainingData, parameters: Any, monitor: Monitor) -> Any:
+        raise NotImplementedError
+
+    def _store(self, posed: Any, data: TrainingData, solved: Any, parameters: Any) -> None:
+        raise NotImplementedError
+
+    def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
+        """Say what the caller should know about the outcome."""
+
+    def _learn(self, X: Any, y: Any, **more: Any) -> Self:
+        """What ``fit`` does with its arguments."""
+        # 1) check. Validation stores the columns; on a copy, so that a failed fit leaves the old model whole.
+        refuse_container(self, X)
+        parameters, checked = self._parameters_of_fit(), copy(self)
+        data = check_training_data(
+            checked,
+            X,
+            y,
+            class_weight=parameters.class_weight,
+            weight_kind=self._weight_kind(parameters),
+            **more,
+        )
+        self._check(data, checked, parameters)
+        bridge = CallbackBridge(self, X, y)
+        callback = getattr(self, "callback", None)
+        monitor = make_monitor(bridge, callback, quantity=self._bounded if self.verbose else None)
+        with suitable_threads(len(data.labels)):
+            # 2) pose
+            posed = self._posed(data, parameters)
+            # 3) solve
+            solved = self._solved(posed, data, parameters, monitor)
+        bridge.close()
+        # 4) store
+        start_over(self, checked)
+        self.classes_ = data.classes
+        self._store(posed, data, solved, parameters)
+        if solved.interrupted:
+            raise KeyboardInterrupt
+        # 5) warn
+        self._warn(posed, data, solved)
+        return self
+
+
+class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
+    """A minimax risk classifier: its bounds are over an uncertainty set, which it describes."""
+
+    def _weight_kind(self, parameters: Any) -> str:
+        return weight_kind_of(parameters)
+
+    def _posed(self, data: TrainingData, parameters: Any) -> Any:
+        rule = self._set_kind.radius_rule(parameters, radius_seed_of(parameters))
+        return self._set_kind.pose(parameters, data, rule)
+
+    def _store_set(self, posed: Posed, parameters: Any) -> None:
+        """What the uncertainty set is."""
+        self.radius_, self.coverage_remarks_ = posed.radii.factor, posed.radii.remarks
+        self.coverage_ = coverage_of(parameters)
+        self.radius_seed_ = posed.radii.seed
+        self.coding_ = posed.problem.coding.name
+
+    def _store_bounds(self, posed: Posed, solved: Any) -> None:
+        """The certified pair."""
+        self.worst_case_error_ = min(1.0, solved.upper)
+        # At the optimum the two meet, and rounding could put the lower one on top by 1e-16.
+        self.worst_case_error_lower_ = min(solved.lower, self.worst_case_error_)
+        self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
+        self.worst_case_distribution_ = posed.instances.to_rows(solved.distribution)
+
+    def _store_history(self, solved: Any) -> None:
+        """What the solver did."""
+        self.solver_, self.converged_ = solved.solver, solved.converged
+        self.n_iter_ = solved.history[-1]["iteration"] if solved.history else 0
+        self.history_ = list(solved.history)
+
+    def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
+        warn_about_radius(self._set_parameters(), self.n_features_in_, data, posed.radii)
+        if solved.remark:
+            warn(f"{solved.remark}.", ConvergenceWarning)
+
+
+def refuse_container(estimator: Any, X: Any) -> None:
+    """Refuse data in a form that the estimator does not take."""
+    for asked, is_such in ((DASK, is_dask_array(X)), (ELSEWHERE, stays_where_it_is(X))):
+        if is_such and not can(estimator, asked):
+            raise TypeError(
+                f"{type(estimator).__name__} works on arrays and sparse matrices in memory, got "
+                f"{asked.name}; {asked.instead}."
+            )

@@ -1,0 +1,180 @@
+"""What functions ask of a fitted model: its rule, its uncertainty set, its proof, and what it can do.
+
+A function asks for a ``Capability``, never for a class or an attribute. A model declares its capabilities on
+the class, and where it lacks one the refusal names what to use instead. The page "What goes with what" of the
+documentation is made from the same declarations. ``unwrapped`` is the one place that looks inside estimators
+of scikit-learn.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.sets import SetKind
+from minimaxrisk.problem.rule import AverageRule, KernelRule, LinearRule
+from minimaxrisk.samples.validation import TrainingData
+
+# Rules on columns, and all rules: they have ``columns``, ``scores`` and ``probabilities``.
+ColumnRule: TypeAlias = LinearRule | AverageRule
+FittedRule: TypeAlias = ColumnRule | KernelRule
+
+
+@dataclass(frozen=True)
+class Capability:
+    """Something that models can do: its name in a sentence, and what to use where one cannot."""
+
+    name: str
+    instead: str
+
+
+PROOF = Capability(
+    "a certificate",
+    "fit a MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or MinimaxRiskKernelClassifier",
+)
+WORST_CASE = Capability(
+    "worst_case",
+    "verify(model, X, y) recomputes the bounds of its R*, and error_bound(model, X, y) bounds its error",
+)
+RADII = Capability("error_bound with method='radii'", "use method='holdout'")
+PERMUTATIONS = Capability(
+    "permutation_test",
+    "pass a MinimaxRiskClassifier or a MinimaxRiskKernelClassifier; for a search or an ensemble its "
+    "estimator, with a radius chosen beforehand",
+)
+SELECTION = Capability(
+    "a choice of columns", "use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns"
+)
+HISTORY = Capability("a history of bounds", "use MinimaxRiskClassifier")
+CHOSEN_RADIUS = Capability("a radius chosen from several", "use MinimaxRiskClassifierCV")
+RADIUS_PATH = Capability("a path over radii", "use MinimaxRiskClassifier")
+MEMBERS = Capability("members", "use MinimaxRiskEnsembleClassifier")
+DASK = Capability("a dask array", "pass X.compute(), or use MinimaxRiskClassifier")
+ELSEWHERE = Capability(
+    "an array on a device", "pass it as a NumPy array, or use MinimaxRiskClassifier or its ensemble"
+)
+
+
+# Where a model of this library may be hidden.
+WITHIN = (
+    " Of a pipeline pass the last step and the transformed X, of a search best_estimator_, of a selector "
+    "estimator_."
+)
+
+
+class Capable:
+    """What an estimator of this library can do, as data on the class."""
+
+    _capabilities: ClassVar[frozenset[Capability]] = frozenset()
+
+
+class Certified(Capable, ABC):
+    """A classifier that proves its bounds, and so can be asked to show how."""
+
+    _set_kind: ClassVar[SetKind]
+
+    # What every fit stores, beside what is of one kind of model alone.
+    classes_: np.ndarray
+    n_features_in_: int
+    worst_case_error_: float
+    worst_case_error_lower_: float
+    optimality_gap_: float
+    worst_case_distribution_: FloatArray
+    radius_: float | None
+    radius_seed_: int
+    coverage_: float | None
+    coverage_remarks_: tuple[str, ...]
+    coding_: str
+
+    def _final(self) -> Certified:
+        """The fitted model that has rule and proof: itself, or the one with the radius that it chose."""
+        return self
+
+    def _set_parameters(self) -> Any:
+        """The estimator whose parameters say what the uncertainty set is."""
+        return self
+
+    @property
+    def _has_proof(self) -> bool:
+        """Whether the fit was asked for one."""
+        return True
+
+    @abstractmethod
+    def _fitted_rule(self) -> FittedRule:
+        """The rule that it predicts by."""
+
+    @abstractmethod
+    def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
+        """Everything that the fit stored, beside what the data and the proof make of it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A stored value and the same recomputed; or the ``problem`` that does not let it be computed."""
+
+    name: str = ""
+    stored: Any = None
+    recomputed: Any = None
+    problem: str = ""
+
+
+def can(model: Any, capability: Capability) -> bool:
+    """Whether an estimator has the capability; those of other libraries have none."""
+    return capability in getattr(model, "_capabilities", ())
+
+
+def ask(model: Any, *capabilities: Capability) -> None:
+    """Refuse a model that lacks one of them."""
+    for capability in capabilities:
+        if not can(model, capability):
+            kind, within = type(model).__name__, "" if isinstance(model, Capable) else WITHIN
+            raise ValueError(f"{capability.name} is not supported for {kind}; {capability.instead}.{within}")
+
+
+def columns_read_by(model: Any) -> IntArray:
+    """The columns that predictions of a fitted model depend on."""
+    columns: IntArray = model._final()._fitted_rule().columns
+    return columns
+
+
+def unwrapped(model: Any) -> tuple[Any, Any]:
+    """The estimator within searches and pipelines, and the steps before it; None if there are none."""
+    steps: list[tuple[str, Any]] = []
+    while not isinstance(model, Capable):
+        if isinstance(model, Pipeline):
+            steps += [(f"{len(steps)}", step) for _, step in model.steps[:-1]]
+            model = model[-1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            break
+    if not steps:
+        return model, None
+    return model, steps[0][1] if len(steps) == 1 else Pipeline(steps)
+
+
+def has_proof(model: Any) -> bool:
+    """Whether it is fitted and has a proof."""
+    try:
+        certified(model)
+    except (ValueError, NotFittedError):
+        return False
+    return True
+
+
+def certified(model: Any) -> Certified:
+    """The fitted model that has a proof; anything else is refused."""
+    ask(model, PROOF)
+    check_is_fitted(model)
+    final: Certified = model._final()
+    if not final._has_proof:
+        raise ValueError("the ensemble was fitted with certify=False: fit it with certify=True for a bound.")
+    return final

@@ -1,0 +1,197 @@
+"""What a fitted model claims, beside the same recomputed from its data and its proof.
+
+A generator per kind of rule: linear, average, kernel. Bounds follow from the coefficients and the
+distribution alone. A claim that cannot be recomputed is a problem in words. ``verify`` compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk.engines.sets import Posed
+from minimaxrisk.guarantees.certified import Claim
+from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
+from minimaxrisk.guarantees.false_selections import SelectionStability
+from minimaxrisk.guarantees.posed_fit import coverage_of
+from minimaxrisk.problem.ball import PosedBall
+from minimaxrisk.problem.objective import ExpectedLoss, Objective
+from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
+from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.samples.independent_units import unit_of_row
+from minimaxrisk.samples.validation import TrainingData
+
+# How far a stored distribution may be from one.
+ROUNDING = 1e-9
+
+
+def moments_in_units_of(parameters: Any, problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """tau and lambda of standardised columns, or in the units of the caller's."""
+    if parameters.standardize:
+        return problem.tau, problem.lam
+    return problem.scale.rescaled(problem.tau), problem.scale.rescaled(problem.lam)
+
+
+def claims_of_linear(model: Any, posed: PosedProblem) -> Iterator[Claim]:
+    """Of a ``MinimaxRiskClassifier``."""
+    problem, stored = posed.problem, model._fitted_rule()
+    scale = problem.scale
+    if stored.is_finite:
+        mu = stored.to_mu(scale)
+        again = LinearRule.from_mu(mu, None, problem.coding, scale)
+        yield Claim("intercept_", stored.intercept, again.intercept)
+        yield Claim("threshold_", model.threshold_, problem.threshold_of(mu))
+        yield Claim("worst_case_error_", model.worst_case_error_, upper_bound(problem, problem.objective, mu))
+        importance = np.abs(mu[:, scale.n_leading :]).sum(axis=0)
+        yield from _claims_of_use(model, importance, np.flatnonzero(np.asarray(model.coef_).any(axis=0)))
+    else:
+        yield Claim(problem="coef_ or intercept_ is not finite")
+    yield from _claims_of_distribution(model, posed, problem.objective)
+    n_iter = model.history_[-1]["iteration"] if model.history_ else 0
+    yield Claim("n_iter_", model.n_iter_, n_iter)
+    for number, stage in enumerate(model.stages_):
+        again = LinearRule.of_problem(stage.to_mu(scale), problem)
+        yield Claim(f"the threshold of stages_[{number}]", stage.threshold, again.threshold)
+    yield from _claims_of_box(model, posed)
+
+
+def claims_of_average(model: Any, posed: PosedProblem, data: TrainingData) -> Iterator[Claim]:
+    """Of a ``MinimaxRiskEnsembleClassifier``."""
+    fitted, scale = model._fitted_rule(), posed.problem.scale
+    if fitted.is_finite:
+        loss = 1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows))
+        objective = ExpectedLoss(loss, posed.problem.marginal)
+        yield from _claims_of_affine_proof(model, posed, objective)
+        yield from _claims_of_distribution(model, posed, objective)
+        importance = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
+        yield from _claims_of_use(model, importance, fitted.selected)
+        yield from _claims_of_selections(model, fitted)
+        yield from _claims_out_of_bag(model, fitted, data)
+    else:
+        yield Claim(problem="the coefficients in members_ or ball_ are not finite")
+    yield from _claims_of_box(model, posed)
+
+
+def claims_of_ball(model: Any, posed: PosedBall) -> Iterator[Claim]:
+    """Of a ``MinimaxRiskKernelClassifier``."""
+    problem, dual_coef = posed.problem, np.asarray(model.dual_coef_)
+    if dual_coef.shape != problem.shape:
+        yield Claim(problem=f"dual_coef_ has shape {dual_coef.shape}, the data need {problem.shape}")
+    elif not np.isfinite(dual_coef).all():
+        yield Claim(problem="dual_coef_ is not finite")
+    else:
+        coefficients = problem.orientation * dual_coef
+        upper = upper_bound(problem, problem.objective, coefficients)
+        yield Claim("worst_case_error_", model.worst_case_error_, upper)
+        yield Claim("threshold_", model.threshold_, problem.threshold_of(coefficients))
+        if model.kernel == "linear":
+            coef, intercept = posed.linear(dual_coef)
+            yield Claim("coef_", model.coef_, coef)
+            yield Claim("intercept_", model.intercept_, intercept)
+    yield from _claims_of_distribution(model, posed, problem.objective)
+    yield Claim("ball_radius_", model.ball_radius_, problem.radius)
+    yield Claim("rows_", model.rows_, posed.instances.rows)
+    yield from _claims_of_set(model, posed)
+    # What predicts, besides the coefficients.
+    if model._products != posed.products:
+        yield Claim(problem="the kernel is not the one that the parameters and the data give")
+    yield Claim("the origin of the kernel", model._products.origin, posed.products.origin)
+    for stored, again in zip(vars(model._space).values(), vars(posed.space).values(), strict=True):
+        yield Claim("the mean of the kernel", stored, again)
+    kept = model.X_fit_
+    if kept is not None and not (kept.shape == posed.X.shape and abs(kept - posed.X).max() == 0.0):
+        yield Claim(problem="X_fit_ does not hold the instances of the data")
+
+
+def _claims_of_set(model: Any, posed: Posed) -> Iterator[Claim]:
+    """The radii and the probability that goes with them."""
+    yield Claim("radius_", model.radius_, posed.radii.factor)
+    yield Claim("coverage_", model.coverage_, coverage_of(model._set_parameters()))
+    yield Claim("coding_", model.coding_, posed.problem.coding.name)
+    if tuple(model.coverage_remarks_) != posed.radii.remarks:
+        yield Claim(problem="coverage_remarks_ are not what the sample gives reason for")
+
+
+def _claims_of_box(model: Any, posed: PosedProblem) -> Iterator[Claim]:
+    tau, lam = moments_in_units_of(model._set_parameters(), posed.problem)
+    yield Claim("tau_", model.tau_, tau)
+    yield Claim("lambda_", model.lambda_, lam)
+    yield from _claims_of_set(model, posed)
+
+
+def _claims_of_use(model: Any, importance: np.ndarray, columns: np.ndarray) -> Iterator[Claim]:
+    """Which columns the rule uses, and how much."""
+    yield Claim("feature_importances_", model.feature_importances_, importance)
+    yield Claim("selected_features_", model.selected_features_, columns)
+    yield Claim("n_features_selected_", model.n_features_selected_, len(columns))
+
+
+def _claims_of_distribution(model: Any, posed: Posed, objective: Objective) -> Iterator[Claim]:
+    """The lower bound that the stored distribution proves."""
+    stored = np.asarray(model.worst_case_distribution_)
+    expected = (len(posed.instances.instance_of_row), len(model.classes_))
+    if stored.shape != expected:
+        yield Claim(problem=f"worst_case_distribution_ has shape {stored.shape}, the data need {expected}")
+        return
+    distribution, is_known = posed.instances.from_rows(stored), posed.problem.marginal.is_known
+    # NaN fails all comparisons.
+    if is_known and not (np.abs(distribution.sum(axis=0) - posed.instances.weights) <= ROUNDING).all():
+        yield Claim(problem="worst_case_distribution_ moves mass from one sample to another")
+    elif not ((distribution >= 0.0).all() and abs(distribution.sum() - 1.0) <= ROUNDING):
+        yield Claim(problem="worst_case_distribution_ is not a distribution on these samples")
+    else:
+        lower = lower_bound(posed.problem, objective, distribution).bound
+        yield Claim("worst_case_error_lower_", model.worst_case_error_lower_, lower)
+
+
+def _claims_of_affine_proof(model: Any, posed: PosedProblem, objective: ExpectedLoss) -> Iterator[Claim]:
+    """What the stored affine function proves about the loss."""
+    problem, stored = posed.problem, model.worst_case_proof_
+    if not stored.is_finite:
+        yield Claim(problem="worst_case_proof_ is not finite")
+        return
+    mu = -stored.to_mu(problem.scale)
+    constant = None if problem.marginal.is_known else objective.conjugate(problem.scores_of(mu))
+    yield Claim("the threshold of worst_case_proof_", stored.threshold, constant)
+    again = LinearRule.from_mu(-mu, None, problem.coding, problem.scale)
+    yield Claim("the intercept of worst_case_proof_", stored.intercept, again.intercept)
+    yield Claim("worst_case_error_", model.worst_case_error_, min(1.0, upper_bound(problem, objective, mu)))
+
+
+def _claims_of_selections(model: Any, fitted: AverageRule) -> Iterator[Claim]:
+    selections = [rule.columns for rule in fitted.members]
+    found = SelectionStability.of(selections, model.n_features_in_, threshold=model.threshold)
+    for name in ("selection_frequencies", "n_selected_per_subsample", "average_selected"):
+        yield Claim(f"{name}_", getattr(model, f"{name}_"), getattr(found, name))
+    if model.complementary:
+        stored, again = (
+            comparable(list(vars(bounds).values()))
+            for bounds in (model.false_selection_bounds_, found.false_selection_bounds)
+        )
+        yield Claim("false_selection_bounds_", stored, again)
+
+
+def _claims_out_of_bag(model: Any, fitted: AverageRule, data: TrainingData) -> Iterator[Claim]:
+    in_bag, expected = np.asarray(model.in_bag_), (len(fitted.members), len(data.labels))
+    if in_bag.shape != expected or in_bag.dtype != np.bool_:
+        yield Claim(problem=f"in_bag_ has shape {in_bag.shape}, the members and the data need {expected}")
+        return
+    of_ball = model.ball_oob_proba_
+    if (of_ball is None) != (fitted.ball is None):
+        yield Claim(problem="ball_ and ball_oob_proba_ must both be there or not")
+        return
+    found = out_of_bag(fitted, data, in_bag, unit_of_row(data), of_ball)
+    for field in fields(OutOfBag):
+        stored, again = getattr(model, f"{field.name}_"), getattr(found, field.name)
+        yield Claim(f"{field.name}_", comparable(stored), comparable(again))
+
+
+def comparable(values: Any) -> np.ndarray:
+    """NaN becomes -1, so that NaNs compare equal."""
+    return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-1.0)
