@@ -7,7 +7,6 @@ import numpy as np
 from minimaxrisk import error_bound
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
-from minimaxrisk.guarantees.posed_fit import linear_rule_of
 from minimaxrisk.problem.pose import build_features, build_problem
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import TrainingData, check_new_data
@@ -46,4 +45,4 @@ def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):
 
 def excess_on(model, X):
     """Mean of ``(d_x - 1)_+`` over instances: what the proof of R* misses there."""
-    return float(excess_of_randomized_rule(linear_rule_of(model), check_new_data(model, X)).mean())
+    return float(excess_of_randomized_rule(model._fitted_rule(), check_new_data(model, X)).mean())

@@ -45,7 +45,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.posed_fit import linear_rule_of, rule_probabilities
+from minimaxrisk.guarantees.posed_fit import rule_probabilities
 
 NAME = "coverage"
 BOOTSTRAP, BONFERRONI = "bootstrap", "bonferroni"
@@ -162,7 +162,7 @@ def _deviation(model: MinimaxRiskClassifier, moments: FloatArray) -> dict[str, A
 
 def _true_errors(model: MinimaxRiskClassifier, settings: Mapping[str, Any]) -> dict[str, float]:
     X, y = _truth(CASES[settings["law"]][0], settings["n_columns"], settings["seed"])
-    fitted, everyone = linear_rule_of(model), np.arange(len(y))
+    fitted, everyone = model._fitted_rule(), np.arange(len(y))
     errors = {
         rule: 1.0 - float(rule_probabilities(fitted, X, rule)[y, everyone].mean())
         for rule in ("randomized", "predict")

@@ -172,7 +172,7 @@ def test_parts_that_are_not_fitted_again_are_refused():
         found = error_bound(frozen, X, y, random_state=0)
         assert found.method == MAJORITY
         assert "frozen" in found.left_out[HOLDOUT]
-    with pytest.raises(ValueError, match="products that were computed beforehand"):
+    with pytest.raises(ValueError, match="a hold-out needs X, not a precomputed kernel"):
         error_bound(SVC(kernel="precomputed"), X @ X.T, y, method="holdout")
 
 

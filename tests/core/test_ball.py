@@ -137,7 +137,9 @@ def test_known_instances_of_two_classes_are_a_machine_with_two_hinges():
         for masses, side in zip(problem.centre, (1.0, -1.0), strict=True)
     )
     norm = np.sqrt(coefficients[0] @ problem.gram @ coefficients[0])
-    assert upper_bound(problem, problem.objective, coefficients) == pytest.approx(losses + problem.radius * norm)
+    assert upper_bound(problem, problem.objective, coefficients) == pytest.approx(
+        losses + problem.radius * norm
+    )
 
 
 def test_a_ball_so_large_that_nothing_is_learned():

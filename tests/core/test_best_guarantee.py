@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 import reference
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, error_bound, verify, worst_case
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines import sets
 from minimaxrisk.exceptions import UninformativeRadiusWarning
-from minimaxrisk.guarantees import posed_fit
 from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.covering_radii import judged_by_program
 from minimaxrisk.guarantees.error_bound import EXCESS, SHARES, _levels
@@ -474,9 +474,9 @@ def test_a_posed_fit_serves_all_questions(study, fitted, found, X_new, monkeypat
     X, y = study.data, study.target
     posed = PosedFit(fitted, X, y)
     calls = []
-    original = posed_fit.pose_by
+    original = sets.pose_by
     monkeypatch.setattr(
-        posed_fit, "pose_by", lambda *some, **more: (calls.append(some[1]), original(*some, **more))[1]
+        sets, "pose_by", lambda *some, **more: (calls.append(some[1]), original(*some, **more))[1]
     )
     certificate = verify(posed)
     assert certificate.valid

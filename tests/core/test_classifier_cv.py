@@ -398,13 +398,15 @@ def test_names_of_columns(study):
         model.predict(frame)
 
 
-def test_no_warning_about_a_radius_that_was_not_given(study):
+def test_one_warning_that_a_radius_chosen_by_labels_makes_a_score(study):
     X, y = study
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2).fit(X, y)
-        with pytest.raises(UninformativeRadiusWarning):
-            MinimaxRiskClassifier().fit(X, y)
+    assert [each.category for each in told] == [UninformativeRadiusWarning]
+    assert "the radius was chosen by the same samples, so worst_case_error_ is a score" in str(
+        told[0].message
+    )
 
 
 # ---- so many columns
@@ -519,7 +521,7 @@ def test_bad_data(study):
         model.fit(X, y, sample_weight=-np.ones(60))
     fitted = clone(model).fit(X, y)
     with pytest.raises(
-        ValueError, match="must be a MinimaxRiskClassifier, a MinimaxRiskKernelClassifier or a Pipeline"
+        ValueError, match="permutation_test is not supported for MinimaxRiskClassifierCV; pass"
     ):
         permutation_test(fitted, X, y, 3)
 

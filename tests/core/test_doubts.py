@@ -261,7 +261,7 @@ class TestModels:
 
     def test_a_pipeline_is_refused_with_what_to_pass(self, study):
         piped = make_pipeline(ClippedScaler(), MinimaxRiskClassifier(radius=2.0)).fit(*study)
-        with pytest.raises(ValueError, match=r"got Pipeline; for a pipeline pass its last step"):
+        with pytest.raises(ValueError, match=r"Of a pipeline pass the last step and the transformed X"):
             check_data(*study, model=piped)
 
 

@@ -31,7 +31,7 @@ from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_mo
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines import dispatch
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
-from minimaxrisk.guarantees.posed_fit import average_rule_of, pose_as_fitted, training_data_of
+from minimaxrisk.guarantees.posed_fit import pose_as_fitted, training_data_of
 from minimaxrisk.guarantees.worst_case import features_to_start_with, largest_expected_loss
 from minimaxrisk.inspection import StabilityDisplay
 
@@ -238,7 +238,7 @@ def test_the_start_of_the_program_does_not_matter(wide):
     X, y = wide
     model = ensemble(MinimaxRiskClassifier(tol=1e-9)).fit(X, y)
     data = training_data_of(model, X, y)
-    problem, fitted = pose_as_fitted(model, data).problem, average_rule_of(model)
+    problem, fitted = pose_as_fitted(model, data).problem, model._fitted_rule()
     start = features_to_start_with(fitted, problem)
     assert 0 < len(start) <= 4 * 40 * 3
     loss = 1.0 - fitted.probabilities(X[pose_as_fitted(model, data).instances.rows])

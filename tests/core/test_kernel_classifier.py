@@ -58,7 +58,7 @@ def test_ways_to_give_the_same_kernel(data, marginal):
 def test_the_kernel_of_radial_functions(data):
     X, y = data
     model = MinimaxRiskKernelClassifier("rbf", gap_tol=1e-9).fit(X, y)
-    G = rbf_kernel(X, gamma=1.0 / (12 * X.var()))
+    G = rbf_kernel(X, gamma=1.0 / (12 * X.var(axis=0).mean()))
     same(model, MinimaxRiskKernelClassifier("precomputed", gap_tol=1e-9).fit(G, y), X, G)
     given = MinimaxRiskKernelClassifier("rbf", gamma="auto", gap_tol=1e-9).fit(X, y)
     G = rbf_kernel(X, gamma=1.0 / 12)
@@ -78,7 +78,11 @@ def test_weights_that_count_are_rows_given_again(data):
     weights = np.arange(len(y)) % 3
     weights[:6] = 1
     again = np.repeat(np.arange(len(y)), weights)
-    for options in ({}, {"kernel": "rbf", "gamma": 0.1}, {"radius": "bootstrap", "random_state": 0}):
+    for options in (
+        {},
+        {"kernel": "rbf", "gamma": 0.1},
+        {"radius": "bootstrap", "random_state": 0, "weight_kind": "counts"},
+    ):
         weighted = MinimaxRiskKernelClassifier(**options, gap_tol=1e-9).fit(X, y, sample_weight=weights)
         repeated = MinimaxRiskKernelClassifier(**options, gap_tol=1e-9).fit(X[again], y[again])
         same(weighted, repeated, X, X)
@@ -192,9 +196,15 @@ def test_what_is_refused(data, monkeypatch):
         with pytest.raises(ValueError, match=message):
             MinimaxRiskKernelClassifier(kernel).fit(Z, y)
     model = MinimaxRiskKernelClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="is a ball"):
+    with pytest.raises(
+        ValueError,
+        match=r"worst_case is not supported for MinimaxRiskKernelClassifier; verify\(model, X, y\)",
+    ):
         worst_case(model, X, y)
-    with pytest.raises(ValueError, match="method='radii' needs a MinimaxRiskClassifier"):
+    with pytest.raises(
+        ValueError,
+        match="method='radii' is not supported for MinimaxRiskKernelClassifier; use method='holdout'",
+    ):
         error_bound(model, X, y, method="radii")
     assert error_bound(model, X, y).method in ("holdout", "majority")
     dask = pytest.importorskip("dask.array")
@@ -251,5 +261,7 @@ def test_permutations_are_those_of_fits(options, class_weight):
 
 
 def test_other_estimators_have_no_permutation_test():
-    with pytest.raises(ValueError, match="a MinimaxRiskKernelClassifier or a Pipeline that ends with one"):
+    with pytest.raises(
+        ValueError, match="permutation_test is not supported for SVC; pass a MinimaxRiskClassifier"
+    ):
         permutation_test(SVC(), np.zeros((4, 2)), [0, 1, 0, 1])

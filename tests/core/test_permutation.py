@@ -45,7 +45,8 @@ def labellings(y, n, seed):
     [
         {},
         {"coding": "one-hot"},
-        {"radius": "bonferroni", "standardize": False},
+        {"radius": "bonferroni", "standardize": False, "weight_kind": "counts"},
+        {"radius": "bonferroni", "weight_kind": "importance"},
         {"solver": "constraint-generation", "fit_intercept": False},
         {"class_weight": "balanced"},
         {"class_weight": {0: 1.0, 1: 2.0}},
@@ -373,7 +374,7 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
         ({"y": np.zeros(30)}, "at least 2 classes"),
         (
             {"estimator": LogisticRegression()},
-            "must be a MinimaxRiskClassifier, a MinimaxRiskKernelClassifier or a Pipeline",
+            "permutation_test is not supported for LogisticRegression; pass a MinimaxRiskClassifier",
         ),
         ({"estimator": MinimaxRiskClassifier(radius=-1)}, "radius"),
         ({"sample_weight": -np.ones(30)}, "must not be negative"),

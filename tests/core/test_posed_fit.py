@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -20,7 +21,6 @@ from minimaxrisk import (
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
-    chooses_radius,
     coverage_of,
     is_label_free,
     pose_as_fitted,
@@ -81,9 +81,9 @@ def test_other_radii_on_the_features_of_the_model(study, coding):
 def test_a_model_whose_radius_was_chosen(study, criterion):
     X, y = study
     chosen = MinimaxRiskClassifierCV(radii=[1.0, 2.0], criterion=criterion, n_permutations=1, cv=2)
-    assert not chooses_radius(chosen)
+    with pytest.raises(NotFittedError):
+        PosedFit(chosen, X, y)
     chosen.fit(X, y)
-    assert chooses_radius(chosen)
     fit = PosedFit(chosen, X, y)
     assert fit.learner is chosen
     assert fit.model is chosen.estimator_
@@ -102,7 +102,9 @@ def test_what_is_refused(study):
             PosedFit(model, *given)
     with pytest.raises(ValueError, match="not fitted"):
         PosedFit(model, X, y, transformer=StandardScaler())
-    with pytest.raises(ValueError, match=r"^model must be .* got LogisticRegression; for a pipeline"):
+    with pytest.raises(
+        ValueError, match="a certificate is not supported for LogisticRegression; fit a Minimax"
+    ):
         PosedFit(LogisticRegression().fit(X, y), X, y)
     ensemble = MinimaxRiskEnsembleClassifier(
         n_estimators=8, subsample=0.5, certify=False, random_state=0

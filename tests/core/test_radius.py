@@ -105,7 +105,8 @@ def test_bootstrap_of_weighted_samples_is_that_of_rows_repeated_by_hand(study):
     X, y = study
     X = X + 2.0 * X[:, :1]
     times = np.where(np.arange(40) % 5 == 0, 12, 1)
-    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20_000).fit(X, y, sample_weight=times)
+    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20_000, weight_kind="counts")
+    model.fit(X, y, sample_weight=times)
     rows = np.repeat(np.arange(40), times)
     Z = components(X[rows], y[rows], "signed")
     q = np.quantile(bootstrap_maxima(Z, 20_000, np.random.default_rng(5)), features_level(0.95))
@@ -137,7 +138,8 @@ def test_bootstrap_draws_no_global_random_numbers(study):
 def test_a_weight_is_a_row_repeated_for_the_bootstrap_too(study):
     X, y = study
     times = np.arange(len(y)) % 3
-    once = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=60).fit(X, y, sample_weight=times)
+    once = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=60, weight_kind="counts")
+    once.fit(X, y, sample_weight=times)
     rows = np.repeat(np.arange(len(y)), times)
     twice = clone(once).fit(X[rows], y[rows])
     assert once.radius_ == twice.radius_
@@ -277,15 +279,26 @@ def test_weights_that_are_no_counts_are_worth_fewer_samples(study):
     np.testing.assert_allclose(lopsided.lambda_[0, 1:], 2.0 * weighted_radii(X, y, by_class), rtol=1e-9)
 
 
-def test_whole_numbers_that_may_be_no_counts_come_with_a_warning(study):
+def test_whole_numbers_are_importance_where_a_probability_is_stated(study):
+    """And a notice says so; they are counts where R* is a score, or where the user says it."""
     X, y = study
     survey = np.random.default_rng(0).integers(500, 3000, 40)
-    with pytest.warns(CoverageWarning, match=r"40 rows count as .* Pass weight_kind='importance'"):
-        MinimaxRiskClassifier(radius="bonferroni").fit(X, y, sample_weight=survey)
-    for kind in ("counts", "importance"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", CoverageWarning)
-            MinimaxRiskClassifier(radius=5.0, weight_kind=kind).fit(X, y, sample_weight=survey)
+    named, plain = MinimaxRiskClassifier(radius="bonferroni"), MinimaxRiskClassifier(radius=5.0)
+    with pytest.warns(CoverageWarning, match=r"importance: 40 rows are 40 .* Pass weight_kind='counts'"):
+        guessed = clone(named).fit(X, y, sample_weight=survey)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CoverageWarning)
+        weighted = clone(named).set_params(weight_kind="importance").fit(X, y, sample_weight=survey)
+        counted = clone(named).set_params(weight_kind="counts").fit(X, y, sample_weight=survey)
+    assert np.array_equal(guessed.lambda_, weighted.lambda_)
+    assert counted.lambda_.max() < 0.1 * guessed.lambda_.max()
+    # A number that would cover as many samples as the weights say is a score, unless they are counts.
+    with pytest.warns(UninformativeRadiusWarning):
+        score = clone(plain).fit(X, y, sample_weight=survey)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        said = clone(plain).set_params(weight_kind="counts").fit(X, y, sample_weight=survey)
+    assert np.array_equal(score.lambda_, said.lambda_)
 
 
 def weighted_radii(X, y, w):

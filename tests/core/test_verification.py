@@ -10,8 +10,9 @@ import pytest
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, verify
-from minimaxrisk.guarantees import verification
-from minimaxrisk.guarantees.verification import _agree, _comparable, _confirm
+from minimaxrisk.guarantees import claims
+from minimaxrisk.guarantees.claims import comparable
+from minimaxrisk.guarantees.verification import _agree, _confirm
 from minimaxrisk.problem.problem import FeasiblePoint
 
 
@@ -169,7 +170,7 @@ def test_a_distribution_below_zero(data, known):
 @pytest.mark.parametrize(("by", "is_rounding"), [(5e-13, True), (2e-12, False)])
 def test_bounds_that_cross(data, fitted, monkeypatch, by, is_rounding):
     model, crossed = copy(fitted), fitted.worst_case_error_ + by
-    monkeypatch.setattr(verification, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, crossed))
+    monkeypatch.setattr(claims, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, crossed))
     model.worst_case_error_lower_ = crossed
     assert verify(model, *data).valid == is_rounding
 
@@ -335,7 +336,7 @@ def test_what_is_said_of_numbers_and_of_arrays():
 
 
 def test_places_without_a_number_agree_with_each_other():
-    assert _agree(_comparable([1, np.nan]), _comparable([1.0, np.nan]))
+    assert _agree(comparable([1, np.nan]), comparable([1.0, np.nan]))
     for number in (0.0, 1.0):
-        assert not _agree(_comparable([1.0, np.nan]), _comparable([1.0, number]))
-    assert _comparable((1, 2)).dtype == np.float64
+        assert not _agree(comparable([1.0, np.nan]), comparable([1.0, number]))
+    assert comparable((1, 2)).dtype == np.float64

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 import reference
 from minimaxrisk import MinimaxRiskClassifier, verify, worst_case
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import verification
+from minimaxrisk.guarantees import claims
 from minimaxrisk.guarantees import worst_case as worst_case_module
 from minimaxrisk.problem.problem import FeasiblePoint
 from problems import by_radii
@@ -125,7 +125,7 @@ def test_bounds_that_cross_are_not_believed(wide, monkeypatch):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
     too_high = model.worst_case_error_ + 1e-6
-    monkeypatch.setattr(verification, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, too_high))
+    monkeypatch.setattr(claims, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, too_high))
     model.worst_case_error_lower_ = too_high
     certificate = verify(model, X, y)
     assert not certificate.valid

@@ -95,11 +95,12 @@ class IterationRecord(TypedDict):
 PATIENCE = 8
 
 
-def is_stuck(gaps: Sequence[Any], patience: int = PATIENCE, left: float = 0.5) -> Any:
+def is_stuck(gaps: Sequence[Any], patience: int | None = None, left: float = 0.5) -> Any:
     """Whether an interior point is stuck, from its gaps so far; of several problems, which of them are.
 
     It is if more than this fraction of the gap is left after so many iterations.
     """
+    patience = PATIENCE if patience is None else patience
     before = gaps[-1 - patience] if len(gaps) > patience else np.inf
     return gaps[-1] > left * before
 

@@ -58,9 +58,7 @@ CHOSEN_RADIUS = Capability("a radius chosen from several", "use MinimaxRiskClass
 RADIUS_PATH = Capability("a path over radii", "use MinimaxRiskClassifier")
 MEMBERS = Capability("members", "use MinimaxRiskEnsembleClassifier")
 DASK = Capability("a dask array", "pass X.compute(), or use MinimaxRiskClassifier")
-ELSEWHERE = Capability(
-    "an array on a device", "pass it as a NumPy array, or use MinimaxRiskClassifier or its ensemble"
-)
+ELSEWHERE = Capability("an array of another library", "convert X to NumPy, or use MinimaxRiskClassifier")
 
 
 # Where a model of this library may be hidden.

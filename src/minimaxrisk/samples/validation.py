@@ -185,7 +185,8 @@ def check_training_data(
         )
     are_whole = bool((weights == np.rint(weights)).all())
     are_counts = are_whole if weight_kind == "auto" else weight_kind == "counts"
-    counts = weights if are_counts else used.astype(np.float64)
+    # A weight of 1 is a sample, whatever weights mean.
+    counts = weights if are_counts or np.array_equal(weights, used) else used.astype(np.float64)
     if class_weight is not None:
         weights = _apply_class_weight(class_weight, classes, labels, weights)
     data = TrainingData(
