@@ -26,7 +26,7 @@ from minimaxrisk.app.report.explanations import meaning
 from minimaxrisk.app.report.findings import direction
 from minimaxrisk.app.report.tables import feature_rows
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import posed_fit, verification
+from minimaxrisk.guarantees import verification
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -34,6 +34,7 @@ from minimaxrisk.inspection import (
     SelectedValuesDisplay,
     WorstCaseDistributionDisplay,
 )
+from minimaxrisk.problem import pose
 from tests.report_findings import gather_findings
 
 NOTHING = {"n_permutations": 0, "n_folds": 0, "n_radii": 0, "guarantee": False}
@@ -280,19 +281,19 @@ def test_columns_that_steps_made_have_names_of_their_own(study):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """What was posed after the fit, as (number of samples, radius rule), and what was verified."""
+    """The numbers of samples whose features were made, and what was verified."""
     posed, verified = [], []
-    pose_by, recompute = posed_fit.pose_by, verification._recompute
+    build, recompute = pose.build_features, verification._recompute
 
-    def counting_pose(parameters, data, rule, **options):
-        posed.append((len(data.labels), type(rule).__name__))
-        return pose_by(parameters, data, rule, **options)
+    def counting_build(X, instances, **options):
+        posed.append(X.shape[0])
+        return build(X, instances, **options)
 
     def counting_recompute(fit):
         verified.append(fit)
         return recompute(fit)
 
-    monkeypatch.setattr(posed_fit, "pose_by", counting_pose)
+    monkeypatch.setattr(pose, "build_features", counting_build)
     monkeypatch.setattr(verification, "_recompute", counting_recompute)
     return posed, verified
 
@@ -300,13 +301,11 @@ def counted(monkeypatch):
 FEW = ("--permutations", 5, "--folds", 2, "--radii", 3)
 
 
-def check_posed_once(counted, n_samples):
-    """Bounds by covering radii are about another set, posed once too; those of folds have fewer samples."""
+def check_posed_once(counted, n_samples, *, by_fit=1):
+    """All that is said of a model stands on features made once; those of folds have fewer samples."""
     posed, verified = counted
     assert len(verified) == 1
-    rules = [rule for n, rule in posed if n == n_samples]
-    assert len(rules) == 2
-    assert rules.count("MultiplierBootstrap") == 1
+    assert posed.count(n_samples) == by_fit + 1
 
 
 @pytest.mark.parametrize(("radius", "scale"), [("1", "standard"), ("bonferroni", "clip")])
@@ -329,7 +328,7 @@ def test_fit_with_a_report_poses_and_verifies_leukemia_once(real_data, tmp_path,
 def test_fit_without_a_report_poses_and_verifies_once(study, tmp_path, counted):
     path = as_csv(tmp_path / "genes.csv", *study)
     run("fit", path, "--target", "diagnosis", "--radius", "bonferroni", "-q")
-    assert [len(each) for each in counted] == [1, 1]
+    check_posed_once(counted, 60)
 
 
 def test_a_report_of_a_stored_model_poses_and_verifies_once(study, tmp_path, counted):
@@ -338,7 +337,7 @@ def test_a_report_of_a_stored_model_poses_and_verifies_once(study, tmp_path, cou
     for each in counted:
         each.clear()
     run("report", model, path, "-q", *FEW)
-    check_posed_once(counted, 60)
+    check_posed_once(counted, 60, by_fit=0)
 
 
 class Counting(StandardScaler):

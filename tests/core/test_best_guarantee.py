@@ -18,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 import reference
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, error_bound, verify, worst_case
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines import sets
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.covering_radii import judged_by_program
@@ -26,6 +25,7 @@ from minimaxrisk.guarantees.error_bound import EXCESS, SHARES, _levels
 from minimaxrisk.guarantees.posed_fit import PosedFit, pose_with, training_data_of
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
+from minimaxrisk.problem import pose
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 from problems import by_radii
 
@@ -474,19 +474,17 @@ def test_a_posed_fit_serves_all_questions(study, fitted, found, X_new, monkeypat
     X, y = study.data, study.target
     posed = PosedFit(fitted, X, y)
     calls = []
-    original = sets.pose_by
+    original = pose.build_features
     monkeypatch.setattr(
-        sets, "pose_by", lambda *some, **more: (calls.append(some[1]), original(*some, **more))[1]
+        pose, "build_features", lambda X, *some, **more: (calls.append(X), original(X, *some, **more))[1]
     )
-    certificate = verify(posed)
+    certificate, worst = verify(posed), worst_case(posed)
+    bound = error_bound(posed, method="radii", X_new=X_new)
+    assert len(calls) == 1
     assert certificate.valid
     assert verify(posed) is certificate is posed.certificate
-    assert worst_case(posed) == worst_case(fitted, X, y)
-    assert error_bound(posed, method="radii", X_new=X_new) == by_radii(
-        fitted, X_new, rule="predict", data=(X, y)
-    )
-    of_posed = [data for data in calls if data is posed.data]
-    assert len(of_posed) == 1
+    assert worst == worst_case(fitted, X, y)
+    assert bound == by_radii(fitted, X_new, rule="predict", data=(X, y))
     assert error_bound(posed, X_new=X_new, random_state=0).side_by_side == found.side_by_side
     alone = error_bound(posed, method="holdout", random_state=0)
     assert alone == error_bound(fitted, X, y, method="holdout", random_state=0)

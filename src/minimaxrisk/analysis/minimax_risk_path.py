@@ -15,8 +15,9 @@ from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
 from minimaxrisk.estimators.fitting import log_line
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples.validation import check_training_data
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 # A warning is issued if the bounds at a radius are further apart; usually the gap is a rounding error.
 LARGEST_GAP = 1e-6
@@ -207,6 +208,19 @@ def minimax_risk_path(
     data = check_training_data(
         model, X, y, sample_weight=sample_weight, class_weight=class_weight, groups=groups
     )
+    return path_of(model, data, radii, breakpoints=breakpoints, verbose=verbose)
+
+
+def path_of(
+    model: MinimaxRiskClassifier,
+    data: TrainingData,
+    radii: FloatArray | None,
+    *,
+    posed: PosedProblem | None = None,
+    breakpoints: bool = False,
+    verbose: int = 0,
+) -> MinimaxRiskPath:
+    """The path of a classifier with these parameters, on features ``posed`` before if they are given."""
     if radii is None:
         radii = default_radii(model, data)
     ascending, place = np.unique(radii, return_inverse=True)
@@ -220,7 +234,7 @@ def minimax_risk_path(
             what = "radius %g: %.6f <= R* <= %.6f, %d components of the feature map"
             log_line(what, solved.radius, solved.lower, solved.upper, len(solved.stage.components))
 
-    path = solve_path(model, data, ascending, everywhere=breakpoints, report=report)
+    path = solve_path(model, data, ascending, posed=posed, everywhere=breakpoints, report=report)
     ends = np.array([one.upper_at_ends for one in path.solved])
     envelope = Envelope(
         radii=np.array([one.radius for one in path.solved]),

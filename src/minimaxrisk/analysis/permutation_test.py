@@ -39,11 +39,10 @@ from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.engines.sets import SetKind
-from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, EngineSettings, Enough
+from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fitting import radius_seed_of
-from minimaxrisk.guarantees.certified import PERMUTATIONS, ask
-from minimaxrisk.guarantees.posed_fit import is_label_free, weight_kind_of
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, PERMUTATIONS, ask, can
+from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_label_values,
@@ -115,8 +114,8 @@ class PermutationTestResult:
 
 def permutation_test(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     n_permutations: int = 200,
     *,
     groups: Any = None,
@@ -136,13 +135,14 @@ def permutation_test(
 
     Parameters
     ----------
-    estimator : MinimaxRiskClassifier, MinimaxRiskKernelClassifier, or Pipeline that ends with one
-        Fitted or not; it is cloned. Steps of a pipeline that are known not to look at labels, as
+    estimator : MinimaxRiskClassifier, MinimaxRiskKernelClassifier, Pipeline that ends with one, or PosedFit
+        Fitted or not; it is cloned. A ``PosedFit`` has the data; of an ensemble its estimator is tested, and
+        where labels chose the radius, radius 1. Steps of a pipeline that are known not to look at labels, as
         ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step, all of
         them are fitted again for every permutation.
-    X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features)
-        Instances.
-    y : array-like of shape (n_samples,)
+    X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features) or None
+        Instances; None with a ``PosedFit``.
+    y : array-like of shape (n_samples,) or None, default=None
         Their labels.
     n_permutations : int, default=200
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
@@ -214,6 +214,13 @@ def permutation_test(
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     if n_jobs is not None and not is_integer(n_jobs):
         raise ValueError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
+    fit = estimator if isinstance(estimator, PosedFit) else None
+    if fit is not None:
+        as_posed_fit(fit, X, y, groups=groups, sample_weight=sample_weight)  # refuses other data
+        estimator, X, y = tested_classifier(fit), fit.X_transformed, fit.y
+        groups, sample_weight = fit.groups, fit.sample_weight
+    elif X is None or y is None:
+        raise ValueError("X and y must be passed: samples, and their labels.")
     sample = _Sample.check(X, y, groups, strata, sample_weight)
     if sample.weights_follow_labels():
         warn(
@@ -222,7 +229,7 @@ def permutation_test(
             "class_weight of the estimator instead.",
             UserWarning,
         )
-    bounds_of = _bounds_of(estimator, sample)
+    bounds_of = _bounds_of(estimator, sample, fit)
     (observed,) = bounds_of([(np.arange(len(sample.y)), Enough(min(gap_tol, UNDECIDED_GAP)))])
     threshold = observed.upper + TIE
     n_null = n_permutations if n_null is None else min(n_null, n_permutations)
@@ -339,7 +346,17 @@ class _Sample:
         return orders
 
 
-def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _Refitting:
+def tested_classifier(fit: PosedFit) -> Any:
+    """What labels are permuted for: the model, with radius 1 where labels chose another, or a single member.
+
+    Whether labels and features are related does not depend on the model. A radius that labels chose would
+    have to be chosen anew for every permutation, and an ensemble fitted anew.
+    """
+    tested = clone(fit.model._set_parameters()).set_params(callback=None)
+    return tested.set_params(radius=1.0) if can(fit.learner, CHOSEN_RADIUS) else tested
+
+
+def _bounds_of(estimator: Any, sample: _Sample, fit: PosedFit | None = None) -> _Relabelling | _Refitting:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     ask(last, PERMUTATIONS)
     if isinstance(estimator, Pipeline) and ignores_labels(estimator, has_weights=sample.weights is not None):
@@ -349,7 +366,7 @@ def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _Refitting:
     # A subclass may do anything in its fit.
     is_own = type(last).__module__.startswith("minimaxrisk.")
     if last is estimator and is_own and last.class_weight is None:
-        return _Relabelling.of(last, sample)
+        return _Relabelling.of(last, sample, fit)
     return _Refitting(estimator, sample)
 
 
@@ -357,14 +374,14 @@ def _bounds_of(estimator: Any, sample: _Sample) -> _Relabelling | _Refitting:
 class _Relabelling:
     """Bounds on R* of other labellings. Features do not depend on labels, so they are prepared once."""
 
-    kind: SetKind
+    estimator: Any
     posed: Any
     data: TrainingData
     rule: Any
-    settings: EngineSettings
 
     @classmethod
-    def of(cls, estimator: Any, sample: _Sample) -> _Relabelling:
+    def of(cls, estimator: Any, sample: _Sample, fit: PosedFit | None = None) -> _Relabelling:
+        """On features that were posed before, if ``fit`` has them."""
         checked = clone(estimator)
         checked._validate_params()
         data = check_training_data(
@@ -378,15 +395,17 @@ class _Relabelling:
         kind = checked._set_kind
         rule = kind.radius_rule(checked, radius_seed_of(checked), is_checked=False)
         with suitable_threads(len(data.labels)):
-            posed = kind.pose(checked, data, rule)
+            if fit is not None and fit.has_posed(data):
+                posed = fit.posed_anew.with_radii(rule)
+            else:
+                posed = kind.pose(checked, data, rule)
         # The features hold the values of X already.
         empty = replace(data, X=np.empty((len(data.labels), 0)))
-        settings = checked._engine_settings(checked.n_features_in_)
-        return cls(kind, posed, empty, posed.rule_for_labellings(rule), settings)
+        return cls(checked, posed, empty, posed.rule_for_labellings(rule))
 
     @property
     def batch_size(self) -> int:
-        return self.kind.problems_at_a_time(self.posed.problem, self.settings)
+        return self.estimator._problems_at_a_time(self.posed.problem)
 
     def __call__(self, labellings: Sequence[Labelling]) -> list[Bounds]:
         relabelled = [replace(self.data, labels=self.data.labels[order]) for order, _ in labellings]
@@ -397,7 +416,7 @@ class _Relabelling:
                 (each.problem for each in posed), (enough for _, enough in labellings), strict=True
             )
             for enough, alike in groupby(problems, key=itemgetter(1)):
-                found += self.kind.bounds([problem for problem, _ in alike], self.settings, enough)
+                found += self.estimator._bounds([problem for problem, _ in alike], enough)
         return found
 
 

@@ -1,7 +1,7 @@
 """The fit that all classifiers share: check, pose, solve, store, warn.
 
 ``Learner`` is the skeleton. ``CertifiedClassifier`` adds what every model with an uncertainty set promises:
-the set is described, its radii are spoken of, and what the solver could not reach is said.
+the set is described, and warnings tell what its radii and its solver do not reach.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
-from minimaxrisk.engines.sets import Posed
 from minimaxrisk.engines.solution import Monitor
 from minimaxrisk.estimators.fitting import (
     CallbackBridge,
@@ -29,6 +28,7 @@ from minimaxrisk.estimators.fitting import (
 from minimaxrisk.estimators.prediction import PredictionMixin, ProbabilityMixin
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Capable, Certified, can
 from minimaxrisk.guarantees.posed_fit import coverage_of, weight_kind_of
+from minimaxrisk.problem.sets import Posed
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 

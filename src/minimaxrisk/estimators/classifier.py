@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,9 +14,15 @@ from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import answer, to_numpy
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
-from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.sets import BOX
-from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time, solve_minimax_risk
+from minimaxrisk.engines.solution import (
+    Bounds,
+    EngineSettings,
+    Enough,
+    IterationRecord,
+    Monitor,
+    Solution,
+)
 from minimaxrisk.estimators.certified import CertifiedClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, warn_about_work
 from minimaxrisk.estimators.prediction import draw_labels
@@ -35,7 +41,9 @@ from minimaxrisk.guarantees.certified import (
 from minimaxrisk.guarantees.claims import claims_of_linear, moments_in_units_of
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
+from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.validation import TrainingData, check_new_data
 from minimaxrisk.uncertainty import NAMED_RULES
 
@@ -362,6 +370,12 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     def _engine_settings(self, n_features: int) -> EngineSettings:
         return engine_settings_of(self, n_features)
+
+    def _problems_at_a_time(self, problem: Problem) -> int:
+        return problems_at_a_time(problem, self._engine_settings(self.n_features_in_))
+
+    def _bounds(self, problems: Sequence[Problem], enough: Enough) -> list[Bounds]:
+        return bound_minimax_risks(problems, self._engine_settings(self.n_features_in_), enough)
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
         if self.marginal == "empirical" and data.n_unlabeled:

@@ -23,16 +23,16 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
-from minimaxrisk.engines.sets import BOX
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import SCORE, start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, PERMUTATIONS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import weight_kind_of
-from minimaxrisk.problem.pose import pose_by
+from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
+from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.validation import TrainingData, check_training_data, codes_of_groups
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 from minimaxrisk.uncertainty.rules import Multiple
@@ -72,12 +72,17 @@ def solve_path(
     data: TrainingData,
     ascending: FloatArray,
     *,
+    posed: PosedProblem | None = None,
     everywhere: bool = False,
     report: Report = lambda solved: None,
 ) -> SolvedPath:
-    """Solve for the radii, which ascend strictly, with the parameters of a ``MinimaxRiskClassifier``."""
+    """Solve for the radii, which ascend strictly, with the parameters of a ``MinimaxRiskClassifier``.
+
+    On features that were ``posed`` before, if they are given.
+    """
+    rule = Multiple(ascending[-1])
     with suitable_threads(len(data.labels)):
-        problem = pose_by(model, data, Multiple(ascending[-1])).problem
+        problem = (pose_by(model, data, rule) if posed is None else posed.with_radii(rule)).problem
         family = RadiusFamily(problem, ascending[0], ascending[-1])
         solved = radius_path(family, ascending[::-1], everywhere=everywhere, report=report)
     return SolvedPath(problem, solved[::-1], family.is_concave)
@@ -143,7 +148,7 @@ def ascending_radii(radii: Any) -> FloatArray:
     return values
 
 
-def default_radii(estimator: Any, data: TrainingData) -> FloatArray:
+def default_radii(estimator: Any, data: TrainingData, posed: PosedProblem | None = None) -> FloatArray:
     r"""Evenly spaced by ratio, up to a radius at which nothing is learned.
 
     If every instance has its labels with the same probability, no rule errs less than 1 - 1/K. That
@@ -153,7 +158,8 @@ def default_radii(estimator: Any, data: TrainingData) -> FloatArray:
     are left out: their radii stay as they are.
     """
     with suitable_threads(len(data.labels)):
-        posed = pose_by(estimator, data, Multiple(1.0))
+        one = Multiple(1.0)
+        posed = pose_by(estimator, data, one) if posed is None else posed.with_radii(one)
         problem, n_classes = posed.problem, len(data.classes)
         even = np.tile(posed.instances.p_hat.sum(axis=0) / n_classes, (n_classes, 1))
         deviation = np.abs(problem.features.correlate(problem.coding.encode(even)) - problem.tau)
@@ -295,9 +301,11 @@ def within_one_standard_error(mean: FloatArray, standard_error: FloatArray) -> i
     return int(np.flatnonzero(mean <= mean[best] + standard_error[best] + TIE)[-1])
 
 
-def n_features_at(estimator: Any, data: TrainingData, radii: FloatArray) -> IntArray:
+def n_features_at(
+    estimator: Any, data: TrainingData, radii: FloatArray, posed: PosedProblem | None = None
+) -> IntArray:
     """How many columns the fit at each radius selects."""
-    path = solve_path(estimator, data, radii)
+    path = solve_path(estimator, data, radii, posed=posed)
     selected = {one.radius: len(path.rule(one).columns) for one in path.solved}
     return np.array([selected[s] for s in radii], dtype=np.intp)
 
@@ -523,8 +531,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
                 counts = results["n_features_of_fit"]
                 radius = radius_of_at_most(int(self.rule), estimator, whole, radii, counts)
             else:
-                folds = folds_of(self.cv, data, codes)
-                results |= self._losses(estimator, sample, radii, folds)
+                results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
                 radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius)
         with silenced(UninformativeRadiusWarning):  # about a number that the caller did not choose
@@ -550,6 +557,16 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         estimator = clone(self.estimator)
         estimator.set_params(radius=1.0)._validate_params()
         return estimator
+
+    def _on_posed(self, posed: PosedProblem, data: TrainingData, groups: Any) -> MinimaxRiskClassifierCV:
+        """Cross-validate the radii given, on data that are checked and posed; without a last fit."""
+        estimator, radii = self._checked_estimator(), ascending_radii(self.radii)
+        codes = None if groups is None else codes_of_groups(groups, len(data.labels))
+        sample = Sample(data.X, data.classes[data.labels], None, codes)
+        counts = n_features_at(estimator, data, radii, posed)
+        losses = self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
+        self.cv_results_ = {"radii": radii, "n_features_of_fit": counts, **losses}
+        return self
 
     def _losses(self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold]) -> dict[str, Any]:
         if self.rule == "one-se" and len(folds) < 2:

@@ -18,7 +18,6 @@ from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
-from minimaxrisk.engines.sets import BOX
 from minimaxrisk.engines.solution import EngineSettings, Monitor
 from minimaxrisk.estimators.ball_member import fit_ball, is_quick
 from minimaxrisk.estimators.certified import CertifiedClassifier
@@ -31,6 +30,7 @@ from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import NAMED_RULES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,10 +12,9 @@ from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
 from minimaxrisk.engines.ball import solve_ball
-from minimaxrisk.engines.sets import BALL
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
-    EngineSettings,
+    Bounds,
     Enough,
     IterationRecord,
     Monitor,
@@ -25,8 +24,9 @@ from minimaxrisk.estimators.certified import CertifiedClassifier, refuse_contain
 from minimaxrisk.features.kernel import KERNELS
 from minimaxrisk.guarantees.certified import HISTORY, PERMUTATIONS, PROOF, Claim
 from minimaxrisk.guarantees.claims import claims_of_ball
-from minimaxrisk.problem.ball import PosedBall
+from minimaxrisk.problem.ball import Ball, PosedBall
 from minimaxrisk.problem.rule import KernelRule, LinearRule
+from minimaxrisk.problem.sets import BALL
 from minimaxrisk.samples.validation import TrainingData
 
 # A gap that needs no warning, whatever was asked for: rounding may not allow a smaller one.
@@ -239,8 +239,14 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
         """
         return self._learn(X, y, sample_weight=sample_weight, groups=groups)
 
-    def _engine_settings(self, n_features: int) -> EngineSettings:
-        return EngineSettings("interior-point", gap_tol=max(self.gap_tol, SMALLEST_GAP))
+    def _problems_at_a_time(self, problem: Ball) -> int:
+        return 1
+
+    def _bounds(self, problems: Sequence[Ball], enough: Enough) -> list[Bounds]:
+        found = [solve_ball(problem, enough) for problem in problems]
+        if any(each.interrupted for each in found):
+            raise KeyboardInterrupt
+        return [Bounds(each.lower, each.upper) for each in found]
 
     def _solved(self, posed: PosedBall, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
         return solve_ball(posed.problem, Enough(max(self.gap_tol, SMALLEST_GAP)), monitor)

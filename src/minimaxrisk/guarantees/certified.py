@@ -19,8 +19,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.sets import SetKind
 from minimaxrisk.problem.rule import AverageRule, KernelRule, LinearRule
+from minimaxrisk.problem.sets import SetKind
 from minimaxrisk.samples.validation import TrainingData
 
 # Rules on columns, and all rules: they have ``columns``, ``scores`` and ``probabilities``.
@@ -108,6 +108,14 @@ class Certified(Capable, ABC):
     @abstractmethod
     def _fitted_rule(self) -> FittedRule:
         """The rule that it predicts by."""
+
+    def _bounds(self, problems: Any, enough: Any) -> Any:
+        """Bounds on R* for problems of its kind; asked of those with the capability ``PERMUTATIONS``."""
+        raise NotImplementedError
+
+    def _problems_at_a_time(self, problem: Any) -> int:
+        """How many problems like this one are best bounded together."""
+        raise NotImplementedError
 
     @abstractmethod
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.engines.sets import Posed
 from minimaxrisk.guarantees.certified import Claim
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
@@ -24,6 +23,7 @@ from minimaxrisk.problem.objective import ExpectedLoss, Objective
 from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
 from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.problem.sets import Posed
 from minimaxrisk.samples.independent_units import unit_of_row
 from minimaxrisk.samples.validation import TrainingData
 

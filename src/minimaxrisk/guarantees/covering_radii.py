@@ -131,8 +131,7 @@ def bound_by_own_radii(
 
 
 def bounds_by_new_radii(
-    model: Any,
-    data: TrainingData,
+    fit: PosedFit,
     sample: JudgedSample,
     *,
     new: DataMatrix | None,
@@ -144,13 +143,13 @@ def bounds_by_new_radii(
 ) -> list[ErrorBound]:
     """Of both rules of the model, over distributions that may move instances and over those that may not.
 
-    ``data`` have the class weights of the fit, the sample has not. The radii fail with probability ``delta``,
+    The data of ``fit`` have class weights, the sample has not. The radii fail with probability ``delta``,
     one of the limits for new instances with ``excess_delta``; ``confidence`` is what the bounds, and others
     beside them, have together.
     """
-    plain = sample.data
+    model, plain = fit.model, sample.data
     level, limit = 1.0 - delta, 1.0 - excess_delta / len(JUDGED)
-    posed = pose_with(model, plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
+    posed = fit.with_radii(plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
     if new is None and smallest_so_far is not None:
         _refuse_hopeless(posed, plain, smallest_so_far)
     judged = _judged_by_set(model, plain, posed)
@@ -168,7 +167,7 @@ def bounds_by_new_radii(
             own = replace(plain.part(rows), classes=np.arange(len(plain.classes)))
             return _judged_by_set(part.model, own, pose_with(part.model, own, again))
 
-        exceedances = _by_cross_fitting(model, data, plain, judge, limit=limit, n_folds=n_folds)
+        exceedances = _by_cross_fitting(model, fit.data, plain, judge, limit=limit, n_folds=n_folds)
     weighted = "" if sample.are_alike else " The error is that of the samples as they are weighted."
     return [
         _bound(

@@ -424,8 +424,7 @@ def _best(
         assert fit is not None
         smallest = min((one.value for one in found), default=1.0)
         return bounds_by_new_radii(
-            fit.model,
-            fit.data,
+            fit,
             sample,
             new=new,
             delta=levels[RADII],

@@ -101,12 +101,14 @@ class PosedBall:
 
     def relabelled(self, relabelled: Sequence[TrainingData], rule: BallRadiusRule) -> list[PosedBall]:
         """Problems of the same rows and weights with other labels: the products stay."""
-        posed = []
-        for data in relabelled:
-            instances, old = self.instances.relabelled(data), self.problem
-            problem, radii = _around_mean(old.gram, instances, old.coding, rule, old.marginal)
-            posed.append(replace(self, problem=problem, instances=instances, radii=radii))
-        return posed
+        others = [replace(self, instances=self.instances.relabelled(data)) for data in relabelled]
+        return [each.with_radii(rule) for each in others]
+
+    def with_radii(self, rule: BallRadiusRule) -> PosedBall:
+        """The same products with another radius."""
+        old = self.problem
+        problem, radii = _around_mean(old.gram, self.instances, old.coding, rule, old.marginal)
+        return replace(self, problem=problem, radii=radii)
 
     def rule_for_labellings(self, rule: BallRadiusRule) -> BallRadiusRule:
         """The rule, with what it can share among labellings: nothing."""

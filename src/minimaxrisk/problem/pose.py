@@ -55,6 +55,20 @@ class PosedProblem:
         known = KnownMarginal(self.instances.weights)
         return replace(self, problem=replace(self.problem, marginal=known))
 
+    def with_radii(self, rule: RadiusRule, *, marginal_is_known: bool | None = None) -> PosedProblem:
+        """Another set on the same features: one pass for their moments in place of posing the data again."""
+        old, known = self.problem, marginal_is_known
+        (moments,) = old.features.class_moments([self.instances.p_hat])
+        return build_problem(
+            old.features,
+            moments,
+            scale=old.scale,
+            instances=self.instances,
+            coding=old.coding,
+            rule=rule,
+            marginal_is_known=old.marginal.is_known if known is None else known,
+        )
+
     def rule_for_labellings(self, rule: RadiusRule) -> RadiusRule:
         """The rule, with what it can share among labellings of this problem's rows."""
         if not isinstance(rule, MultiplierBootstrap):

@@ -74,10 +74,11 @@ SURE_OF_QUANTILE = 0.95
 FEWEST_SAMPLES = 8
 
 
-def radius_rule_of(model: Any, seed: int) -> RadiusRule:
+def radius_rule_of(model: Any, seed: int, *, is_checked: bool = True) -> RadiusRule:
     """The rule that the parameters of a ``MinimaxRiskClassifier`` name.
 
-    A number is a factor, an array the radii themselves, a name a rule with coverage.
+    A number is a factor, an array the radii themselves, a name a rule with coverage. Unless ``is_checked``,
+    nothing is said of the coverage of a number, which takes longer than the radii.
     """
     radius, confidence = model.radius, model.confidence
     if isinstance(radius, np.ndarray) and radius.ndim == 0:
@@ -93,13 +94,8 @@ def radius_rule_of(model: Any, seed: int) -> RadiusRule:
         }
         return by_name[radius]
     if np.ndim(radius) == 0:
-        return Multiple(float(radius), confidence)
+        return Multiple(float(radius), confidence if is_checked else None)
     return GivenRadii(radius, model.standardize)
-
-
-def without_coverage(rule: RadiusRule) -> RadiusRule:
-    """The same radii without a check of their coverage, which takes longer than the radii."""
-    return replace(rule, confidence=None) if isinstance(rule, Multiple) else rule
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
-from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples, tested_classifier
+from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -167,11 +167,8 @@ def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> Permut
         return None
     with console.stages("permutation test"):
         return permutation_test(
-            tested_classifier(trained.fit),
-            trained.fit.X_transformed,
-            trained.fit.y,
-            wanted.n_permutations,
-            groups=trained.together.groups,
+            trained.fit,
+            n_permutations=wanted.n_permutations,
             strata=trained.together.within,
             n_jobs=wanted.n_jobs,
             random_state=wanted.random_state,

@@ -33,8 +33,13 @@ from minimaxrisk.analysis.cross_validation import (
     stratified_folds,
 )
 from minimaxrisk.analysis.doubts import Doubt, check_data
-from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
-from minimaxrisk.analysis.permutation_test import PermutationTestResult, ignores_labels, permutation_test
+from minimaxrisk.analysis.minimax_risk_path import path_of
+from minimaxrisk.analysis.permutation_test import (
+    PermutationTestResult,
+    ignores_labels,
+    permutation_test,
+    tested_classifier,
+)
 from minimaxrisk.app.report.findings import (
     ComparedClassifier,
     Findings,
@@ -51,7 +56,6 @@ from minimaxrisk.app.report.findings import (
     volcano_of,
 )
 from minimaxrisk.app.report.phrases import clipping, listed
-from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.certified import (
@@ -242,31 +246,20 @@ def choice_of(learner: Any) -> str | None:
     return {"one-se": "few"}.get(learner.rule, str(learner.rule))
 
 
-def tested_classifier(fit: PosedFit) -> MinimaxRiskClassifier:
-    """What labels are permuted for: the model, with radius 1 where labels chose another, or a single member.
-
-    Whether labels and features are related does not depend on the model. A radius that labels chose would
-    have to be chosen anew for every permutation, and an ensemble fitted anew.
-    """
-    tested = clone(fit.model._set_parameters()).set_params(callback=None)
-    return tested.set_params(radius=1.0) if can(fit.learner, CHOSEN_RADIUS) else tested
-
-
 def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
     if wanted.permutation_result is not None or not wanted.n_permutations:
         return wanted.permutation_result
-    estimator, X = tested_classifier(subject.fit), subject.fit.X_transformed
-    if subject.uses_labels:
-        estimator, X = make_pipeline(*[step for _, step in subject.before.steps], estimator), subject.fit.X
+    options = {"strata": subject.strata, "n_jobs": wanted.n_jobs, "random_state": wanted.random_state}
+    if not subject.uses_labels:
+        return permutation_test(subject.fit, n_permutations=wanted.n_permutations, **options)
+    steps = [step for _, step in subject.before.steps]
     return permutation_test(
-        estimator,
-        X,
+        make_pipeline(*steps, tested_classifier(subject.fit)),
+        subject.fit.X,
         subject.fit.y,
         wanted.n_permutations,
         groups=subject.fit.groups,
-        strata=subject.strata,
-        n_jobs=wanted.n_jobs,
-        random_state=wanted.random_state,
+        **options,
     )
 
 
@@ -310,17 +303,7 @@ def _path_around(
     radii = np.geomspace(PATH_FROM * model.radius_, PATH_TO * model.radius_, wanted.n_radii)
     radii[int(np.argmin(np.abs(radii - model.radius_)))] = model.radius_
     with quiet_fits():
-        path = minimax_risk_path(
-            subject.fit.X_transformed,
-            subject.fit.y,
-            radii,
-            groups=subject.fit.groups,
-            coding=model.coding_,
-            standardize=model.standardize,
-            fit_intercept=model.fit_intercept,
-            class_weight=model.class_weight,
-            marginal=model.marginal,
-        )
+        path = path_of(model, subject.fit.data, radii, posed=subject.fit.posed_anew)
     return BoundPathDisplay.from_result(path), None
 
 
@@ -341,11 +324,12 @@ def _short_list(
     if n_folds < 2:
         return None, "a class has too few samples to leave some out."
     clock.begin("short list")
-    radii = default_radii(model, subject.fit.data)
+    posed, data = subject.fit.posed_anew, subject.fit.data
+    radii = default_radii(model, data, posed)
     radii = radii[radii >= SHORT_LIST_FROM * radii[-1]]
     choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
     with quiet_fits():
-        choice.fit(subject.fit.X_transformed, y, groups=subject.fit.groups)
+        choice._on_posed(posed, data, subject.fit.groups)
     return FeatureCountDisplay.from_estimator(choice), None
 
 

@@ -1,0 +1,35 @@
+"""The two kinds of uncertainty set, a box and a ball, behind one face.
+
+A model names the kind of its set. Whoever poses its problem again asks the kind, and need not know which one
+it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from minimaxrisk.problem.ball import PosedBall, pose_ball
+from minimaxrisk.problem.pose import PosedProblem, pose_by
+from minimaxrisk.uncertainty.ball_radius import ball_radius_rule_of
+from minimaxrisk.uncertainty.rules import radius_rule_of
+
+Posed: TypeAlias = PosedProblem | PosedBall
+
+
+@dataclass(frozen=True)
+class SetKind:
+    """From the parameters of an estimator to its set.
+
+    ``radius_rule(parameters, seed, is_checked=True)`` is how the parameters set the radii, with remarks on
+    their coverage only if ``is_checked``. ``pose(parameters, data, rule)`` is the problem of the data.
+    """
+
+    radius_rule: Callable[..., Any]
+    pose: Callable[..., Any]
+
+
+# An interval for the mean of each feature; one distance for the mean of all features together.
+BOX = SetKind(radius_rule_of, pose_by)
+BALL = SetKind(ball_radius_rule_of, pose_ball)
