@@ -73,6 +73,30 @@ def test_instances_may_be_moved_and_scaled(data):
     same(plain, moved, X, 7.0 * X + 3.0)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
+def test_columns_far_from_zero_lose_no_digits(data, kernel):
+    """All columns far away, or one, as times in seconds are."""
+    X, y = data
+    X = np.round(X * 2**20) / 2**20  # so that the sums below are exact
+    time = X + np.where(np.arange(12) == 4, 1.7e9, 0.0)
+    plain = MinimaxRiskKernelClassifier(kernel, gap_tol=1e-9).fit(X, y)
+    for Z in (X + 2.0**24, time):
+        moved = MinimaxRiskKernelClassifier(kernel, gap_tol=1e-9).fit(Z, y)
+        assert moved.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=1e-7)
+        np.testing.assert_allclose(moved.decision_function(Z), plain.decision_function(X), atol=1e-4)
+        assert verify(moved, Z, y).valid
+        assert not verify(moved, X, y).valid
+
+
+def test_columns_so_small_that_their_products_vanish_are_refused(data):
+    X, y = data
+    for kernel in ("linear", "rbf", "poly"):
+        with pytest.raises(ValueError, match=r"by .*e-300 at most, .*; multiply X by a constant"):
+            MinimaxRiskKernelClassifier(kernel).fit(X * 1e-300, y)
+    constant = MinimaxRiskKernelClassifier().fit(np.ones_like(X), y)  # nothing to learn, and nothing vanishes
+    assert constant.worst_case_error_ == pytest.approx(1 - 1 / len(np.unique(y)), abs=1e-3)
+
+
 def test_weights_that_count_are_rows_given_again(data):
     X, y = data
     weights = np.arange(len(y)) % 3

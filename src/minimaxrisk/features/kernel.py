@@ -47,9 +47,10 @@ class KernelMatrix:
         ``gamma="scale"`` is 1 / (n_features v) with v the mean variance of the columns.
         """
         origin, gamma = None, parameters.gamma
-        if parameters.kernel in WITHOUT_ORIGIN and not sparse.issparse(X):
-            origin = masses @ X
-            _refuse_vanishing(X, origin)
+        if parameters.kernel in KERNELS and not sparse.issparse(X):
+            mean = masses @ X
+            _refuse_vanishing(X, mean)
+            origin = mean if parameters.kernel in WITHOUT_ORIGIN else None
         if gamma == "scale":
             variance = _mean_variance(X)
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
@@ -97,8 +98,8 @@ def _mean_variance(X: DataMatrix) -> float:
     return float(np.mean(X.var(axis=0)))
 
 
-def _refuse_vanishing(X: FloatArray, origin: FloatArray) -> None:
-    spread = float(np.abs(X - origin).max(initial=0.0))
+def _refuse_vanishing(X: FloatArray, mean: FloatArray) -> None:
+    spread = float(np.abs(X - mean).max(initial=0.0))
     if 0.0 < spread < SMALLEST_SPREAD:
         raise ValueError(
             f"the columns of X differ from their means by {spread:.2g} at most, and the products of such "

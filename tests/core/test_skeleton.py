@@ -1,0 +1,151 @@
+"""What every fit promises: warnings, history, callbacks, interrupts, and an old model kept."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from minimaxrisk import (
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
+    verify,
+)
+from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
+
+CERTIFIED = [
+    MinimaxRiskClassifier(),
+    MinimaxRiskClassifier(marginal="empirical"),
+    MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2),
+    MinimaxRiskEnsembleClassifier(n_estimators=16, subsample=0.5, random_state=0),
+    MinimaxRiskKernelClassifier(),
+    MinimaxRiskKernelClassifier("rbf"),
+]
+WITH_ITERATIONS = [MinimaxRiskClassifier(), MinimaxRiskKernelClassifier()]
+# Models whose radii a rule with a probability can set.
+WITH_RULES = [
+    MinimaxRiskClassifier(),
+    MinimaxRiskEnsembleClassifier(n_estimators=16, subsample=0.5, random_state=0),
+    MinimaxRiskKernelClassifier(),
+]
+
+
+def named(model):
+    return str(model).partition("(")[0]
+
+
+@pytest.fixture(scope="module")
+def noise():
+    random = np.random.default_rng(0)
+    return random.normal(size=(40, 60)), np.arange(40) % 2
+
+
+def told_by(fit, *categories):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fit()
+    return [str(each.message) for each in told if issubclass(each.category, categories)]
+
+
+@pytest.mark.parametrize("model", CERTIFIED, ids=named)
+def test_a_plain_radius_makes_a_score_and_every_model_says_so_once(model, noise):
+    (message,) = told_by(lambda: clone(model).fit(*noise), UninformativeRadiusWarning)
+    assert "worst_case_error_ is a score and not a bound on the error" in message
+
+
+@pytest.mark.parametrize("model", WITH_RULES, ids=named)
+def test_a_radius_that_covers_makes_no_score(model, noise):
+    covering = clone(model).set_params(radius="bootstrap")
+    assert not told_by(lambda: covering.fit(*noise), UninformativeRadiusWarning, CoverageWarning)
+    # So does a number that is as large.
+    by_number = clone(model).set_params(radius=1.05 * covering.radius_ + 1.0)
+    assert not told_by(lambda: by_number.fit(*noise), UninformativeRadiusWarning)
+
+
+@pytest.mark.parametrize("model", WITH_RULES, ids=named)
+def test_a_sample_that_cannot_keep_the_promise_is_remarked_on(model, noise):
+    """One sample far from all others decides the moments of most columns."""
+    X, y = noise
+    outlying = X.copy()
+    outlying[3] *= 300.0
+    covering = clone(model).set_params(radius="bootstrap")
+    (message,) = told_by(lambda: covering.fit(outlying, y), CoverageWarning)
+    assert re.search("cannot promise|coverage .* is less exact", message)
+    assert covering.coverage_remarks_ == (message.rstrip("."),)
+    assert verify(covering, outlying, y).valid
+    covering.coverage_remarks_ = ()
+    assert not verify(covering, outlying, y).valid
+
+
+@pytest.mark.parametrize("model", WITH_RULES, ids=named)
+@pytest.mark.parametrize("weight", [2, 100])
+def test_whole_numbers_do_not_make_samples_where_a_probability_is_stated(model, noise, weight):
+    X, y = noise
+    covering = clone(model).set_params(radius="bootstrap")
+    plain = clone(covering).fit(X, y)
+    for weights in (float(weight), np.full(40, weight)):
+        weighted = clone(covering)
+        (message,) = told_by(lambda m=weighted, w=weights: m.fit(X, y, sample_weight=w), CoverageWarning)
+        assert "taken for importance: 40 rows are 40 samples at most" in message
+        assert weighted.radius_ == pytest.approx(plain.radius_, rel=0.05)
+        assert weighted.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=0.02)
+        assert verify(weighted, X, y, sample_weight=weights).valid
+
+
+@pytest.mark.parametrize("model", WITH_ITERATIONS, ids=named)
+class TestIterations:
+    def test_the_history_is_that_of_the_bounds(self, model, noise):
+        fitted = clone(model).fit(*noise)
+        assert fitted.converged_
+        assert fitted.n_iter_ == fitted.history_[-1]["iteration"] >= 2
+        gaps = [record["upper"] - record["lower"] for record in fitted.history_]
+        assert np.all(np.diff(gaps) <= 1e-12)
+
+    def test_a_callback_hears_of_every_iteration_and_may_stop(self, model, noise):
+        heard = []
+        fitted = clone(model).set_params(callback=heard.append).fit(*noise)
+        assert heard == fitted.history_
+        stopped = clone(model).set_params(callback=lambda record: record["iteration"] >= 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)  # it was asked for
+            stopped.fit(*noise)
+        assert stopped.n_iter_ <= 2
+        assert not stopped.converged_
+        assert stopped.optimality_gap_ > fitted.optimality_gap_
+
+    def test_an_interrupt_keeps_what_was_found(self, model, noise):
+        def interrupt(record):
+            if record["iteration"] == 2:
+                raise KeyboardInterrupt
+
+        interrupted = clone(model).set_params(callback=interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            interrupted.fit(*noise)
+        assert not interrupted.converged_
+        assert len(interrupted.history_) == 2
+        assert interrupted.predict(noise[0]).shape == (40,)
+
+    def test_verbose_logs_a_line_for_every_iteration(self, model, noise, caplog):
+        with caplog.at_level(logging.INFO, logger="minimaxrisk"):
+            fitted = clone(model).set_params(verbose=1).fit(*noise)
+        lines = [each.message for each in caplog.records if each.message.startswith("iteration")]
+        assert len(lines) == len(fitted.history_)
+
+
+@pytest.mark.parametrize("model", [*CERTIFIED, L1SVMClassifier()], ids=named)
+def test_a_failed_fit_leaves_the_old_model_whole(model, noise):
+    X, y = noise
+    fitted = clone(model).fit(X, y)
+    before = fitted.predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.fit(np.full((40, 7), np.nan), y)
+    assert fitted.n_features_in_ == 60
+    np.testing.assert_array_equal(fitted.predict(X), before)
