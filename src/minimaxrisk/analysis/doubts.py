@@ -20,7 +20,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis import columns, names, scales
 from minimaxrisk.analysis.batches import BatchCheck, check_batches
 from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
-from minimaxrisk.guarantees.certified import PROOF, SELECTION, ask, can
+from minimaxrisk.guarantees.certified import SELECTION, can, require
 from minimaxrisk.samples.validation import check_labels, differences_within
 
 # Pairs of samples in a text.
@@ -432,7 +432,7 @@ def check_data(
             "batch needs model, a fitted classifier, to look whether its columns tell the batch."
         )
     if model is not None and not can(model, SELECTION):
-        ask(model, PROOF)
+        require(model, "check_data")
     labels = check_labels(X, y)
     values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
     if values.ndim != 2 or values.dtype.kind not in "fiub":

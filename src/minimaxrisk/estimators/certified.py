@@ -133,9 +133,13 @@ class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
 
 def refuse_container(estimator: Any, X: Any) -> None:
     """Refuse data in a form that the estimator does not take."""
-    for asked, is_such in ((DASK, is_dask_array(X)), (ELSEWHERE, stays_where_it_is(X))):
-        if is_such and not can(estimator, asked):
+    forms = (
+        ("a dask array", DASK, is_dask_array),
+        ("an array of another library", ELSEWHERE, stays_where_it_is),
+    )
+    for form, capability, is_such in forms:
+        if is_such(X) and not can(estimator, capability):
             raise TypeError(
-                f"{type(estimator).__name__} works on arrays and sparse matrices in memory, got "
-                f"{asked.name}; {asked.instead}."
+                f"{type(estimator).__name__} works on arrays and sparse matrices in memory, got {form}; "
+                f"{capability.instead}."
             )

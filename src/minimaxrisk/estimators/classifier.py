@@ -27,15 +27,15 @@ from minimaxrisk.estimators.certified import CertifiedClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, warn_about_work
 from minimaxrisk.estimators.prediction import draw_labels
 from minimaxrisk.guarantees.certified import (
+    BOX_OF_MEANS,
     DASK,
     ELSEWHERE,
     HISTORY,
-    PERMUTATIONS,
+    OTHER_LABELS,
+    OWN_RADII,
     PROOF,
-    RADII,
     RADIUS_PATH,
     SELECTION,
-    WORST_CASE,
     Claim,
 )
 from minimaxrisk.guarantees.claims import claims_of_linear, moments_in_units_of
@@ -249,7 +249,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     _set_kind = BOX
     _capabilities = frozenset(
-        {PROOF, WORST_CASE, RADII, PERMUTATIONS, SELECTION, HISTORY, RADIUS_PATH, DASK, ELSEWHERE}
+        {PROOF, BOX_OF_MEANS, OWN_RADII, OTHER_LABELS, SELECTION, HISTORY, RADIUS_PATH, DASK, ELSEWHERE}
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})],

@@ -27,7 +27,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import SCORE, start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.exceptions import UninformativeRadiusWarning
-from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, PERMUTATIONS, Certified, Claim
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import weight_kind_of
 from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.problem.problem import Problem
@@ -451,7 +451,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     feature_importances_ = _of_estimator("feature_importances_")
 
     _set_kind = BOX
-    _capabilities = MinimaxRiskClassifier._capabilities - {PERMUTATIONS} | {CHOSEN_RADIUS}
+    _capabilities = MinimaxRiskClassifier._capabilities - {OTHER_LABELS} | {CHOSEN_RADIUS}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "radii": ["array-like", None],

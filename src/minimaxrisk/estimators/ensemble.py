@@ -23,7 +23,16 @@ from minimaxrisk.estimators.ball_member import fit_ball, is_quick
 from minimaxrisk.estimators.certified import CertifiedClassifier
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of, warn_about_work
-from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, MEMBERS, PROOF, SELECTION, WORST_CASE, Claim
+from minimaxrisk.guarantees.certified import (
+    BOX_OF_MEANS,
+    DASK,
+    ELSEWHERE,
+    MEMBERS,
+    PROOF,
+    SELECTION,
+    STABILITY,
+    Claim,
+)
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
@@ -178,7 +187,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     """
 
     _set_kind = BOX
-    _capabilities = frozenset({PROOF, WORST_CASE, SELECTION, MEMBERS, DASK, ELSEWHERE})
+    _capabilities = frozenset({PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, DASK, ELSEWHERE})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [MinimaxRiskClassifier, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

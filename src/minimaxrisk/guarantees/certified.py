@@ -30,36 +30,62 @@ FittedRule: TypeAlias = ColumnRule | KernelRule
 
 @dataclass(frozen=True)
 class Capability:
-    """Something that models can do: its name in a sentence, and what to use where one cannot."""
+    """Something that an estimator can do, in words, and what to use in place of one that cannot."""
 
-    name: str
+    what: str
     instead: str
 
 
 PROOF = Capability(
-    "a certificate",
+    "has a certificate",
     "fit a MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or MinimaxRiskKernelClassifier",
 )
-WORST_CASE = Capability(
-    "worst_case",
+BOX_OF_MEANS = Capability(
+    "has an interval for the mean of each column",
     "verify(model, X, y) recomputes the bounds of its R*, and error_bound(model, X, y) bounds its error",
 )
-RADII = Capability("error_bound with method='radii'", "use method='holdout'")
-PERMUTATIONS = Capability(
-    "permutation_test",
+OWN_RADII = Capability("is one linear rule with radii of its own", "use method='holdout'")
+OTHER_LABELS = Capability(
+    "is learned anew from other labels",
     "pass a MinimaxRiskClassifier or a MinimaxRiskKernelClassifier; for a search or an ensemble its "
     "estimator, with a radius chosen beforehand",
 )
 SELECTION = Capability(
-    "a choice of columns", "use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns"
+    "selects columns", "use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns"
 )
-HISTORY = Capability("a history of bounds", "use MinimaxRiskClassifier")
-CHOSEN_RADIUS = Capability("a radius chosen from several", "use MinimaxRiskClassifierCV")
-RADIUS_PATH = Capability("a path over radii", "use MinimaxRiskClassifier")
-MEMBERS = Capability("members", "use MinimaxRiskEnsembleClassifier")
-DASK = Capability("a dask array", "pass X.compute(), or use MinimaxRiskClassifier")
-ELSEWHERE = Capability("an array of another library", "convert X to NumPy, or use MinimaxRiskClassifier")
+HISTORY = Capability("has a history of bounds", "use MinimaxRiskClassifier or MinimaxRiskKernelClassifier")
+CHOSEN_RADIUS = Capability("chose its radius", "use MinimaxRiskClassifierCV")
+RADIUS_PATH = Capability("has a path over radii", "use MinimaxRiskClassifier")
+MEMBERS = Capability("is an average of members", "use MinimaxRiskEnsembleClassifier")
+STABILITY = Capability(
+    "counts how often columns are selected",
+    "use MinimaxRiskSelector(stability=True) or MinimaxRiskEnsembleClassifier",
+)
+DASK = Capability("takes dask arrays", "pass X.compute(), or use MinimaxRiskClassifier")
+ELSEWHERE = Capability("takes arrays of other libraries", "convert X to NumPy, or use MinimaxRiskClassifier")
 
+# What each public function needs of a model. ``require`` asks for it, and the documentation shows it.
+NEEDS: dict[str, tuple[Capability, ...]] = {
+    "verify": (PROOF,),
+    "worst_case": (PROOF, BOX_OF_MEANS),
+    "error_bound": (),
+    "error_bound with method='radii'": (PROOF, OWN_RADII),
+    "permutation_test": (OTHER_LABELS,),
+    "check_data": (PROOF,),
+    "check_batches": (PROOF,),
+    "training_scale": (PROOF,),
+    "compare": (),
+    "report": (PROOF, SELECTION),
+    "save_model": (PROOF,),
+    "BoundPathDisplay": (HISTORY,),
+    "WorstCaseDistributionDisplay": (PROOF,),
+    "ErrorComparisonDisplay": (PROOF,),
+    "SelectedFeaturesDisplay": (SELECTION,),
+    "SelectedValuesDisplay": (SELECTION,),
+    "RadiusChoiceDisplay": (CHOSEN_RADIUS,),
+    "FeatureCountDisplay": (CHOSEN_RADIUS,),
+    "StabilityDisplay": (STABILITY,),
+}
 
 # Where a model of this library may be hidden.
 WITHIN = (
@@ -110,7 +136,7 @@ class Certified(Capable, ABC):
         """The rule that it predicts by."""
 
     def _bounds(self, problems: Any, enough: Any) -> Any:
-        """Bounds on R* for problems of its kind; asked of those with the capability ``PERMUTATIONS``."""
+        """Bounds on R* for problems of its kind; asked of those with the capability ``OTHER_LABELS``."""
         raise NotImplementedError
 
     def _problems_at_a_time(self, problem: Any) -> int:
@@ -137,12 +163,12 @@ def can(model: Any, capability: Capability) -> bool:
     return capability in getattr(model, "_capabilities", ())
 
 
-def ask(model: Any, *capabilities: Capability) -> None:
-    """Refuse a model that lacks one of them."""
-    for capability in capabilities:
+def require(model: Any, function: str) -> None:
+    """Refuse a model that lacks what a function needs."""
+    for capability in NEEDS[function]:
         if not can(model, capability):
             kind, within = type(model).__name__, "" if isinstance(model, Capable) else WITHIN
-            raise ValueError(f"{capability.name} is not supported for {kind}; {capability.instead}.{within}")
+            raise ValueError(f"{function} is not supported for {kind}; {capability.instead}.{within}")
 
 
 def columns_read_by(model: Any) -> IntArray:
@@ -176,9 +202,9 @@ def has_proof(model: Any) -> bool:
     return True
 
 
-def certified(model: Any) -> Certified:
-    """The fitted model that has a proof; anything else is refused."""
-    ask(model, PROOF)
+def certified(model: Any, function: str = "verify") -> Certified:
+    """The fitted model that has a proof, and what the function needs; anything else is refused."""
+    require(model, function)
     check_is_fitted(model)
     final: Certified = model._final()
     if not final._has_proof:

@@ -35,8 +35,7 @@ from minimaxrisk.guarantees.assumptions import (
     reason_against_independence,
     same_law_pvalue,
 )
-from minimaxrisk.guarantees.certified import RADII as BY_RADII
-from minimaxrisk.guarantees.certified import ask, can, certified, has_proof, unwrapped
+from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, has_proof, require, unwrapped
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
     agreement_bound,
@@ -316,7 +315,7 @@ class _Judged:
             more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
             fit = PosedFit(fit.learner, fit.X, fit.y, **more, transformer=fit.transformer)
         check_same_data(fit)
-        if not can(model, BY_RADII):
+        if not can(model, OWN_RADII):
             left_out[RADII] = NOT_CERTIFIED
         if not is_label_free(fit.transformer):
             left_out[RADII] = _by_labels(fit.transformer)
@@ -533,7 +532,7 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
 
 
 def _refuse_without_radii(model: Any, transformer: Any) -> None:
-    ask(model, BY_RADII)
+    require(model, "error_bound with method='radii'")
     if not is_label_free(transformer):
         raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
 

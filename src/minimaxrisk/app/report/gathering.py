@@ -62,10 +62,7 @@ from minimaxrisk.guarantees.certified import (
     CHOSEN_RADIUS,
     HISTORY,
     MEMBERS,
-    PROOF,
     RADIUS_PATH,
-    SELECTION,
-    ask,
     can,
     certified,
 )
@@ -458,8 +455,7 @@ class Subject:
             model, X, y, scaler = fit.learner, fit.X, fit.y, fit.transformer
         learner = model if scaler is None else make_pipeline(scaler, model)
         last = last_step(learner)
-        ask(last, PROOF, SELECTION)
-        classifier: Any = certified(last)
+        classifier: Any = certified(last, "report")
         refuse_other_order(X, y)
         y = column_or_1d(y)
         if num_samples(X) != len(y):
