@@ -28,7 +28,9 @@ from minimaxrisk._utils.arrays import (
     columns_of,
     is_foreign,
     namespace_of,
+    to_numpy,
 )
+from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.sklearn_private import safe_indexing
 
 # Larger arrays are not copied as float64 (half a gigabyte).
@@ -266,6 +268,13 @@ def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatAr
     for rows, part in some_rows_at_a_time(X, len(columns)):
         found[rows] = columns_of(part, columns) @ coefficients
     return found
+
+
+def in_memory(X: DataMatrix) -> Any:
+    """A validated matrix as an array or a CSR matrix in the memory of this process."""
+    if isinstance(X, Table):
+        return X[:, :]
+    return to_numpy(computed(X)) if not sparse.issparse(X) else X
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk._utils.arguments import check_n_folds
-from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.arrays import IntArray, columns_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -196,7 +196,7 @@ def check_batches(
     skipped = _reason_to_skip(used, codes, kept)
     n_wrong = None
     if skipped is None:
-        columns = data.X[:, used]
+        columns = columns_of(data.X, used)
         with quiet_fits():
             of_batch = MinimaxRiskClassifier().fit(columns, codes)
         n_wrong = cross_validated_error(
