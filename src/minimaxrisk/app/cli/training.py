@@ -12,6 +12,7 @@ from minimaxrisk._utils.arguments import listed
 from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+from minimaxrisk.analysis.training_scale import training_scale
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled
@@ -24,7 +25,6 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.posed_fit import PosedFit, columns_read_by
 from minimaxrisk.guarantees.statement import ErrorBound
-from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import verify
 
 # Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
