@@ -156,7 +156,7 @@ def refuse_too_many(n_permutations: int, n_samples: int) -> None:
     if gigabytes > MOST_GIGABYTES or days > MOST_DAYS:
         raise ValueError(
             f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, even "
-            f"at {PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 tell p-values down to 0.001."
+            f"at {PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 permutations resolve p ≥ 0.001."
         )
 
 

@@ -116,7 +116,7 @@ def _bound(findings: Findings) -> Entry:
 
 @dataclass(frozen=True)
 class TopFeature:
-    """``colour`` is that of the class that higher values point to, if there is one."""
+    """``colour`` is that of the class that higher values favour, if there is one."""
 
     name: str
     points: str
