@@ -96,7 +96,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         repetition = settings["first"] + k
         for rule in RULES:
             row = _one_data_set(settings, repetition, rule, cross_fit=k < settings["n_cross_fits"])
-            short = {key: round(each, DIGITS) if isinstance(each, float) else each for key, each in row.items()}
+            short = {key: round(x, DIGITS) if isinstance(x, float) else x for key, x in row.items()}
             rows.append({"repetition": repetition, "rule": rule, **short})
     return rows
 

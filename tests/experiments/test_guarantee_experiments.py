@@ -339,7 +339,8 @@ CELL |= {"seed": 1}
 def coverage_rows():
     """One data set of the independent law, with all digits."""
     cell = CELL | {"law": "independent"}
-    return [{"rule": rule, **coverage._one_data_set(cell, 3, rule, cross_fit=True)} for rule in coverage.RULES]
+    rows = {rule: coverage._one_data_set(cell, 3, rule, cross_fit=True) for rule in coverage.RULES}
+    return [{"rule": rule, **row} for rule, row in rows.items()]
 
 
 def the_data_set(law="independent"):
