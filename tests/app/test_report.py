@@ -610,10 +610,10 @@ def test_one_r_star_everywhere(findings):
     rough = replace(findings, permutation=replace(findings.permutation, statistic=findings.fit.upper + 1e-3))
     r, other = f"{findings.fit.upper:.3f}", f"{findings.fit.upper + 1e-3:.3f}"
     drawn = permutation_figure(rough)
-    assert drawn.legend[0].text == f"observed labels, {r}"
-    assert drawn.specs[0]["layer"][-1]["data"]["values"][0]["v"] == findings.fit.upper
+    assert drawn.legend[-1].text == f"observed labels, {r}"
+    assert drawn.specs[0]["layer"][-1]["data"]["values"][0]["x"] == findings.fit.upper
     assert other not in entry(rough, "Noise floor").text + drawn.caption
-    assert comparison_figure(rough).legend[0].text == "R*, worst case over the set"
+    assert comparison_figure(rough).legend[-1].text == "R*, worst case over the set"
 
 
 def test_p_value_is_that_of_the_test(findings):
