@@ -103,11 +103,6 @@ class Display:
         return artists
 
 
-def class_colour(position: int) -> str:
-    """The role of the class at this position."""
-    return f"c{position}"
-
-
 def _drawn(ax: Any, mark: Mark) -> Any:
     repeats, place = (0, 0) if mark.colour in COLOURS else divmod(int(mark.colour[1:]), len(CLASS_COLOURS))
     colour, dashes = COLOURS.get(mark.colour, CLASS_COLOURS[place]), "--" if mark.is_dashed else "-"

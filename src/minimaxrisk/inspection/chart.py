@@ -6,8 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-# Roles of colours; classes are "c0", "c1" and so on.
+# Roles of colours.
 MAIN, SECOND, NOISE, ALARM, PALE, SOFT, INK = "main", "second", "noise", "alarm", "pale", "soft", "ink"
+
+
+def class_colour(position: int) -> str:
+    """The role of the class at this position."""
+    return f"c{position}"
 
 
 @dataclass(frozen=True)

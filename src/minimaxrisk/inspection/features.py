@@ -13,8 +13,8 @@ from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import canvas
-from minimaxrisk.inspection.canvas import Display, class_colour
-from minimaxrisk.inspection.chart import INK, MAIN, PALE, SOFT, Axis, Chart, Mark, bars_of_rows
+from minimaxrisk.inspection.canvas import Display
+from minimaxrisk.inspection.chart import INK, MAIN, PALE, SOFT, Axis, Chart, Mark, bars_of_rows, class_colour
 from minimaxrisk.samples.validation import positions_of_labels
 
 SELECTING = "a fitted MinimaxRiskClassifier or L1SVMClassifier"
@@ -97,7 +97,7 @@ class SelectedFeaturesDisplay(Display):
         return Chart(
             x=Axis(f"standardised coefficient, {sides}"),
             y=Axis("feature", rows=self.names),
-            marks=[*bars, Mark("rule", "zero", SOFT, 0.0, is_dashed=True)],
+            marks=[Mark("rule", "zero", SOFT, 0.0, is_dashed=True), *bars],
             title=f"Selected features: {few}{self.n_selected}",
         )
 

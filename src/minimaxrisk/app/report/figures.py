@@ -14,8 +14,7 @@ from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, outward, share
 from minimaxrisk.app.report.vega import Figure, legend_of, specs_of
 from minimaxrisk.inspection import BoundPathDisplay
-from minimaxrisk.inspection.canvas import class_colour
-from minimaxrisk.inspection.chart import INK, MAIN, SOFT, Axis, Chart, Mark
+from minimaxrisk.inspection.chart import INK, MAIN, SOFT, Axis, Chart, Mark, class_colour
 from minimaxrisk.inspection.errors import ROWS
 
 

@@ -31,7 +31,7 @@ from minimaxrisk.app.report.vega import (
     quantitative,
     tip,
 )
-from minimaxrisk.inspection.canvas import class_colour
+from minimaxrisk.inspection.chart import class_colour
 
 N_FEATURES, N_SAMPLES = 8, 5
 LONGEST = 28  # letters of a name

@@ -24,7 +24,7 @@ from minimaxrisk.app.report.vega import (
     tip,
 )
 from minimaxrisk.inspection import SelectedValuesDisplay
-from minimaxrisk.inspection.canvas import class_colour
+from minimaxrisk.inspection.chart import class_colour
 from minimaxrisk.inspection.features import COLOUR_END
 
 # Steps of colour, an odd number so that the middle one means "about the mean". The style sheet has as many.

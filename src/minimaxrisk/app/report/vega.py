@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk.app.report.phrases import shortened
-from minimaxrisk.inspection.canvas import class_colour
-from minimaxrisk.inspection.chart import Axis, Chart, Mark
+from minimaxrisk.inspection.chart import Axis, Chart, Mark, class_colour
 
 N_CHOSEN = 10
 GOLDEN_ANGLE = 137.508
@@ -42,7 +41,7 @@ def more_colours(n_classes: int) -> str:
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, SOFT, LINE = "var(--ink)", "var(--soft)", "var(--line)"
-MAIN, SECOND, NOISE = "var(--main)", "var(--second)", "var(--noise)"
+SECOND, NOISE = "var(--second)", "var(--noise)"
 DASHED = {"color": SOFT, "strokeDash": [5, 4]}
 POINT = {"type": "point", "filled": True, "opacity": 1}
 # So that the frames of figures that stand one above the other begin at the same place.
