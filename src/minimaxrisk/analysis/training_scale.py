@@ -11,7 +11,7 @@ little from each other. Both are compared with those of the training samples; on
 
 Several samples show more. A shift of all columns shows in the offset of a sample, the mean over columns of
 ``(x_j - m_j) / s_j`` with its sign, in which the noise of the columns cancels. And exchanged names of columns
-show in its likeness: the rank correlation of its values with m, over a thousand columns, used or not.
+show in the rank correlation of the samples' means with m, over a thousand columns, used or not.
 
 What is not caught: exchanged names, if the columns of the training data have similar means (as standardised
 ones do), if they are few, if the file holds the used columns alone, or if only some names were exchanged;
@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
+from scipy.stats import spearmanr
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk.guarantees.posed_fit import check_classes, check_model, training_data_of
@@ -38,13 +38,14 @@ from minimaxrisk.guarantees.posed_fit import check_classes, check_model, trainin
 # samples are beyond these limits, and all of those in logarithms, 100 times as large or standardised.
 TIMES_LARGEST = 2.0  # the distance, of the largest among training samples
 STANDARD_DEVIATIONS = 5.0  # the profile, from its mean
-# The offset and the likeness of the median sample of a file, against those of training samples. On the halves
-# no five honest samples of a class are called shifted or exchanged, and all files with exchanged names are.
+# The offset of the median sample of a file, against those of training samples, and the rank correlation of
+# its means with those of the training data, against that of a few training samples. On the halves no five
+# honest samples of a class are called shifted or exchanged, and all files with exchanged names are.
 SEVERAL = 5  # fewer samples are taken one by one
 SMALLEST_OFFSET, OFFSET_TIMES_LARGEST = 1.0, 1.5
-SMALLEST_LIKENESS = 0.5  # of that of training samples
+SMALLEST_LIKENESS = 0.5  # of that of a few training samples
 FEWEST_COLUMNS, MOST_COLUMNS = 20, 1000  # whose means are compared
-CLEAR_LIKENESS = 0.3  # of training samples; below, exchanged names are not looked for
+CLEAR_LIKENESS = 0.6  # of a few training samples; below, exchanged names are not looked for
 # A smaller one is not called another unit: arrays, days and bases of logarithms differ by as much.
 SMALLEST_FACTOR = 4.0
 LOGARITHMS: dict[str, tuple[float, Any, Any]] = {  # base, power and logarithm
@@ -132,8 +133,8 @@ class TrainingScale:
     compared_means : ndarray of shape (n_compared,)
         Their means.
     likeness : float
-        Several samples whose median rank correlation with these means is below it have other columns under
-        these names. Minus 1 where training samples are too little alike to tell.
+        Several samples whose means have a rank correlation with these below it have other columns under
+        these names. Minus 1 where a few training samples are too little like the others to tell.
     """
 
     n_features: int
@@ -204,7 +205,7 @@ class TrainingScale:
         values = _dense(table, self.compared)
         if not values[:, ~np.isin(self.compared, self.columns)].any():
             return False  # the file holds the used columns alone
-        return bool(np.median(_likeness(values, self.compared_means[None])) < self.likeness)
+        return _likeness(values.mean(axis=0), self.compared_means) < self.likeness
 
     def _explanation(self, used: FloatArray, *, is_exchanged: bool) -> str | None:
         """What is plain to see, else the change whose reversal makes samples most like training data.
@@ -292,6 +293,9 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
     places = np.linspace(0, n_features - 1, min(MOST_COLUMNS, n_features)).astype(np.intp)
     compared = np.union1d(places, columns)
     values = _dense(seen, compared)
+    few = np.linspace(0, n - 1, min(SEVERAL, n // 2)).astype(np.intp)
+    usual = _likeness(values[few].mean(axis=0), np.delete(values, few, axis=0).mean(axis=0))
+    is_clear = len(compared) >= FEWEST_COLUMNS and usual >= CLEAR_LIKENESS
     return TrainingScale(
         n_features=int(n_features),
         columns=columns,
@@ -302,7 +306,7 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
         largest_offset=max(SMALLEST_OFFSET, OFFSET_TIMES_LARGEST * float(np.abs(offsets.mean(axis=1)).max())),
         compared=compared,
         compared_means=values.mean(axis=0),
-        likeness=_smallest_likeness(values),
+        likeness=SMALLEST_LIKENESS * usual if is_clear else -1.0,
     )
 
 
@@ -311,24 +315,9 @@ def _dense(X: DataMatrix, columns: IntArray) -> FloatArray:
     return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
 
 
-def _likeness(values: FloatArray, means: FloatArray) -> FloatArray:
-    """The rank correlation of each sample with the means in its row, or in the only one; 0 if constant."""
-    return np.asarray((_ranks(values) * _ranks(means)).sum(axis=1))
-
-
-def _ranks(rows: FloatArray) -> FloatArray:
-    ranks = rankdata(rows, axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    norms = np.linalg.norm(ranks, axis=1, keepdims=True)
-    return np.asarray(ranks / np.where(norms > 0, norms, 1.0))
-
-
-def _smallest_likeness(values: FloatArray) -> float:
-    """The limit, from the likeness of each training sample with the others; -1 for none."""
-    others = (values.sum(axis=0) - values) / (len(values) - 1)
-    usual = float(np.median(_likeness(values, others)))
-    is_clear = values.shape[1] >= FEWEST_COLUMNS and usual >= CLEAR_LIKENESS
-    return SMALLEST_LIKENESS * usual if is_clear else -1.0
+def _likeness(means: FloatArray, others: FloatArray) -> float:
+    """The rank correlation of two rows of means; 0 where one of them is constant."""
+    return float(spearmanr(means, others).statistic) if np.ptp(means) and np.ptp(others) else 0.0
 
 
 def _profiles(used: FloatArray) -> FloatArray:
