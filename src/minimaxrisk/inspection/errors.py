@@ -115,7 +115,7 @@ class ErrorComparisonDisplay(Display):
         )
 
     def _chart(self) -> Chart:
-        rules, common = np.array([1.0, 2.0]), "always the most common class"
+        r_star, rules, common = self.worst_case_error, np.array([1.0, 2.0]), "always the most common class"
         # One point for all folds of a rule with the same error.
         folds = [np.unique(each.round(9), return_counts=True) for each in self.fold_errors]
         values, counts = (np.concatenate(each) for each in zip(*folds, strict=True))
@@ -130,16 +130,7 @@ class ErrorComparisonDisplay(Display):
                 Mark("points", "folds", NOISE, values, places, size=42.0 * counts, label=fold),
                 Mark("intervals", "deviations", INK, np.maximum(low, 0.0), rules, high),
                 Mark("points", "errors", INK, self.errors, rules, shape="diamond", size=70, label=whole),
-                Mark(
-                    "points",
-                    "R*",
-                    SECOND,
-                    [self.worst_case_error],
-                    [0.0],
-                    shape="square",
-                    size=90,
-                    label=worst,
-                ),
+                Mark("points", "R*", SECOND, [r_star], [0.0], shape="square", size=90, label=worst),
             ],
             title=f"Error in {self.fold_errors.shape[1]}-fold cross-validation, and R*",
         )
@@ -236,6 +227,11 @@ class FeatureCountDisplay(Display):
     def _chart(self) -> Chart:
         n, mean, spread = self.n_features, self.mean_loss, self.standard_error
         limit, loss = "smallest + its standard error", "mean of the folds, ± one standard error"
+        tips = {
+            "features": [f"{k:,}" for k in n],
+            self.loss_label: [f"{each:.3f}" for each in mean],
+            "radius s": [f"{each:.3g}" for each in self.radii],
+        }
         marked = [
             Mark("points", what, colour, n[[at]], mean[[at]], size=110, label=f"{what}: {n[at]:,} features")
             for what, at, colour in (("smallest", self.best, SECOND), ("fewest", self.few, NOISE))
@@ -247,7 +243,7 @@ class FeatureCountDisplay(Display):
             marks=[
                 Mark("intervals", "spread", PALE, n, mean - spread, y2=mean + spread),
                 Mark("rule", "limit", INK, y=(mean + spread)[self.best], is_dashed=True, label=limit),
-                Mark("line", "loss", MAIN, n, mean, label=loss),
+                Mark("line", "loss", MAIN, n, mean, label=loss, tips=tips),
                 *marked,
             ],
             title=f"{self.loss_label[0].upper()}{self.loss_label[1:]} by number of features",
