@@ -103,8 +103,8 @@ def batch_check(model: Any, X: Any, y: Any) -> Any:
 
 def training_scale(model: Any, X: Any, y: Any) -> Any:
     scale: Any = library.training_scale(model, X, y)
-    other = picked(scale.compare(1000.0 * X), "differs outside whole looks_like")
-    return picked(scale, "columns means spread lowest highest largest_distance profile") | {"1000 X": other}
+    other = picked(scale.compare(1000.0 * X), "differs distances whole looks_like")
+    return picked(scale, "columns means spread largest_distance profile") | {"1000 X": other}
 
 
 def verified(model: Any, X: Any, y: Any, **given: Any) -> Any:

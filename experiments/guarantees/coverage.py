@@ -63,6 +63,8 @@ N_NEW = 1000
 N_TRUTH = 20_000
 # 400 data sets at a coverage of 95% have a standard error of 1.1%.
 ENOUGH = 0.93
+# Digits after the point that are kept: the page shows three of means over hundreds of data sets.
+DIGITS = 5
 # What a stream of random numbers is for.
 SAMPLE, NEW, TRUTH = 0, 1, 2
 
@@ -94,7 +96,8 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         repetition = settings["first"] + k
         for rule in RULES:
             row = _one_data_set(settings, repetition, rule, cross_fit=k < settings["n_cross_fits"])
-            rows.append({"repetition": repetition, "rule": rule, **row})
+            short = {key: round(x, DIGITS) if isinstance(x, float) else x for key, x in row.items()}
+            rows.append({"repetition": repetition, "rule": rule, **short})
     return rows
 
 

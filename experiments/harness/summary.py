@@ -214,14 +214,14 @@ def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     write_whole(path, text.getvalue())
 
 
-def write_figure(folder: Path, figure: Figure, formats: Iterable[str] = FORMATS) -> None:
+def write_figure(folder: Path, figure: Figure) -> None:
     """The figure as files beside each other."""
     mpl = require("matplotlib")
     # Without pyplot, which would ask for a screen and keep every figure.
     canvas = require("matplotlib.figure").Figure(figsize=figure.size, layout=LAYOUT)
     figure.draw(canvas)
     with mpl.rc_context({"svg.hashsalt": "minimaxrisk", "svg.fonttype": "path"}):
-        for suffix in formats:
-            canvas.savefig(folder / f"{figure.name}.{suffix}", **FORMATS[suffix])
+        for suffix, options in FORMATS.items():
+            canvas.savefig(folder / f"{figure.name}.{suffix}", **options)
             # Its places are found; finding them again for the next file would take longer than drawing it.
             canvas.set_layout_engine("none")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 from experiments.harness.child import ROOT
-from experiments.harness.summary import environment_lines, report_again, report_lines, write_figure
+from experiments.harness.summary import environment_lines, report_again, report_lines
 from experiments.rivals import reading, report_times, scale, speed, throughput
 from minimaxrisk.app.atomic import write_whole
 
@@ -15,7 +16,7 @@ PAGE, LARGE_DATA_PAGE = RESULTS_PAGES / "benchmarks.md", RESULTS_PAGES / "large_
 
 
 def fill_page(out: Path, page: Path = PAGE) -> None:
-    """Fill the page from the folder of a run; the figures go to ``images`` beside it, as SVG."""
+    """Fill the page from the folder of a run, whose figures it shows."""
     for item in (speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM):
         if not (out / item.name / f"{item.name}.csv").exists():
             raise ValueError(
@@ -29,15 +30,14 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
     lost = replace(measured, tables=measured.tables[-1:], figures=())
     notes = [f"{note}." for note in measured.notes]
     text = page.read_text(encoding="utf-8")
+    figures = Path(os.path.relpath(out / speed.NAME, page.parent)).as_posix()
     text = fill(
-        text, "results", [*environment_lines(out), " ".join(notes), "", *report_lines(results, "images")]
+        text, "results", [*environment_lines(out), " ".join(notes), "", *report_lines(results, figures)]
     )
     text = fill(text, "losses", report_lines(lost, ""))
     text = fill(text, "many", report_lines(many, ""))
     text = fill(text, "files", [*report_lines(read, ""), *read.notes])
     text = fill(text, "reports", report_lines(whole, ""))
-    for figure in measured.figures:
-        write_figure(page.parent / "images", figure, formats=("svg",))
     write_whole(page, text)
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.doubts import check_data
     from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
     from minimaxrisk.analysis.permutation_test import permutation_test
+    from minimaxrisk.analysis.training_scale import training_scale
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
     from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.guarantees.error_bound import error_bound
-    from minimaxrisk.guarantees.training_scale import training_scale
     from minimaxrisk.guarantees.verification import verify
     from minimaxrisk.guarantees.worst_case import worst_case
 
@@ -90,7 +90,7 @@ _MODULE_OF = {
     "error_bound": "guarantees.error_bound",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
-    "training_scale": "guarantees.training_scale",
+    "training_scale": "analysis.training_scale",
     "verify": "guarantees.verification",
     "worst_case": "guarantees.worst_case",
 }

@@ -510,7 +510,7 @@ def test_long_names_of_classes_leave_a_feature_a_line(tmp_path, capsys):
     names = ["gastroesophageal adenocarcinoma", "lung squamous cell carcinoma", "lung adenocarcinoma in situ"]
     rows = [["sample", *GENES, "tissue"], *([f"s{i}", *x, names[i % 3]] for i, x in enumerate(X.tolist()))]
     command = ("fit", write_rows(tmp_path / "t.csv", rows), "--target", "tissue", "--no-guarantee")
-    table = run(capsys, *command)[1].split("higher values point")[1].splitlines()[1:-1]
+    table = run(capsys, *command)[1].split("higher values favour")[1].splitlines()[1:-1]
     assert max(map(len, table)) < 140
     assert any("gastroes…" in line for line in table)
 

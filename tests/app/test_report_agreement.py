@@ -83,10 +83,10 @@ def test_a_feature_without_positive_coefficient_speaks_for_no_class():
     found = direction(np.array([-0.1, 0.0, -0.5]), ["a", "b", "c"])
     assert found.speaks_for == ()
     assert found.speaks_against == ("c", "a")
-    assert found.in_words == "away from c and a"
-    assert direction(np.array([0.1, 0.3, -0.5]), ["a", "b", "c"]).in_words == "to b and a, away from c"
-    assert direction(np.array([-2.0]), ["a", "b"]).in_words == "to a, away from b"
-    assert direction(np.arange(1.0, 5.0), list("abcd")).in_words == "to d, c and 2 more"
+    assert found.in_words == "not c and a"
+    assert direction(np.array([0.1, 0.3, -0.5]), ["a", "b", "c"]).in_words == "b and a, not c"
+    assert direction(np.array([-2.0]), ["a", "b"]).in_words == "a"
+    assert direction(np.arange(1.0, 5.0), list("abcd")).in_words == "d, c and 2 more"
 
 
 def test_terminal_json_and_page_agree_on_classes_and_means(four_classes, tmp_path):

@@ -342,7 +342,7 @@ def test_tables_of_many_classes_on_the_screen_and_on_paper(many_page):
     page.set_viewport_size(PHONE["viewport"])
     names = ["ovary", "bladder", "breast", "colorectal", "kidney", "liver", "prostate", "pancreas"]
     assert on_screen == on_paper == dict.fromkeys(names, 1)
-    assert headers == ["feature", "higher values point", "importance"]
+    assert headers == ["feature", "higher values favour", "importance"]
     assert inside
     assert told
 

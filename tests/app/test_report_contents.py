@@ -21,9 +21,9 @@ from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.reporting import own_descriptions, read_annotation
 from minimaxrisk.app.report import page, report
-from minimaxrisk.app.report.figures import more_colours
 from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
+from minimaxrisk.app.report.vega import more_colours
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem.pose import PosedProblem
 from terminal import unwrapped

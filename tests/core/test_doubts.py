@@ -256,7 +256,7 @@ class TestModels:
         (doubt,) = check_data(X, y, model=model, batch=y)
         assert (doubt.kind, doubt.is_about_validity) == ("batch", True)
         assert check_data(X, y, model=model, batch=np.arange(len(y)) // 2 % 2) == ()
-        with pytest.raises(ValueError, match=r"^batch needs model"):
+        with pytest.raises(ValueError, match=r"^batch requires model: we test"):
             check_data(X, y, batch=y)
 
     def test_a_pipeline_is_refused_with_what_to_pass(self, study):

@@ -32,7 +32,6 @@ from minimaxrisk.inspection import (
     ErrorComparisonDisplay,
     FeatureCountDisplay,
     PermutationTestDisplay,
-    RadiusChoiceDisplay,
     SelectedFeaturesDisplay,
     SelectedValuesDisplay,
     StabilityDisplay,
@@ -43,7 +42,6 @@ NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
 FROM_ESTIMATOR = [
     BoundPathDisplay.from_estimator,
     FeatureCountDisplay.from_estimator,
-    RadiusChoiceDisplay.from_estimator,
     SelectedFeaturesDisplay.from_estimator,
     StabilityDisplay.from_estimator,
     lambda model: WorstCaseDistributionDisplay.from_estimator(model, [0, 1]),
@@ -92,9 +90,9 @@ def test_what_the_library_returns_can_be_shown(pyplot, wide):
     test = permutation_test(MinimaxRiskClassifier(), X, y, 5, random_state=0)
     shown = PermutationTestDisplay.from_result(test).plot()
     assert shown.statistic == test.statistic
-    assert sum(bar.get_height() for bar in shown.bars_) == 5
+    assert heights(shown.artists_["permutations"]).sum() == 5
     path = minimax_risk_path(X, y, [2.0, 1.0])
-    line = BoundPathDisplay.from_result(path).plot().upper_line_
+    line = BoundPathDisplay.from_result(path).plot().artists_["upper bound"]
     assert line.get_ydata().tolist() == path.worst_case_error[::-1].tolist()
 
 
@@ -112,88 +110,67 @@ def row_names(ax):
 
 def test_permutation_test(pyplot, permutations):
     display = PermutationTestDisplay.from_result(permutations).plot()
-    assert heights(display.bars_).sum() == len(NULL)
-    assert display.bars_[0].get_x() == pytest.approx(NULL.min())
-    first = display.bars_[0]
+    bars, floor = display.artists_["permutations"], display.artists_["noise floor"]
+    counts, edges = display.histogram()
+    np.testing.assert_array_equal(heights(bars), counts)
+    assert counts.sum() == len(NULL)
+    assert edges[0] == NULL.min()
+    first = bars[0]
+    assert first.get_x() == pytest.approx(NULL.min())
     inside = first.get_x() + first.get_width() > NULL
     assert first.get_height() == inside.sum()
-    np.testing.assert_array_equal(display.statistic_line_.get_xdata(), [0.3, 0.3])
-    np.testing.assert_array_equal(display.noise_floor_line_.get_xdata(), [0.365, 0.365])
-    assert display.noise_floor_line_.get_linestyle() == "--"
+    np.testing.assert_array_equal(display.artists_["observed"].get_xdata(), [0.3, 0.3])
+    np.testing.assert_array_equal(floor.get_xdata(), [0.365, 0.365])
+    assert floor.get_linestyle() == "--"
     assert "p = 0.0025 with 399 permutations" in display.ax_.get_title(loc="left")
 
 
 def test_permutations_that_all_score_the_same(pyplot, permutations):
     permutations = replace(permutations, null_distribution=np.full(99, 0.5))
     display = PermutationTestDisplay.from_result(permutations).plot()
-    assert heights(display.bars_).sum() == 99
-    assert widths(display.bars_).sum() == pytest.approx(0.01)
+    assert heights(display.artists_["permutations"]).sum() == 99
+    assert widths(display.artists_["permutations"]).sum() == pytest.approx(0.01)
 
 
 def test_permutation_test_without_the_quantile(pyplot, permutations):
     permutations = replace(permutations, noise_floor={0.5: 0.4})
     display = PermutationTestDisplay.from_result(permutations).plot()
-    assert display.noise_floor_line_ is None
-    assert len(display.ax_.lines) == 1
+    assert set(display.artists_) == {"permutations", "observed"}
 
 
 def test_path_over_radii_is_sorted(pyplot, path):
     display = BoundPathDisplay.from_result(path).plot()
-    np.testing.assert_array_equal(display.upper_line_.get_xydata(), [[0.5, 0.1], [1.0, 0.2], [2.0, 0.4]])
-    np.testing.assert_array_equal(display.lower_line_.get_ydata(), [0.09, 0.19, 0.39])
-    np.testing.assert_array_equal(display.n_features_line_.get_xydata(), [[0.5, 30], [1.0, 12], [2.0, 3]])
+    upper, lower, features = (display.artists_[name] for name in ("upper bound", "lower bound", "features"))
+    np.testing.assert_array_equal(upper.get_xydata(), [[0.5, 0.1], [1.0, 0.2], [2.0, 0.4]])
+    np.testing.assert_array_equal(lower.get_ydata(), [0.09, 0.19, 0.39])
+    np.testing.assert_array_equal(features.get_xydata(), [[0.5, 30], [1.0, 12], [2.0, 3]])
     assert "radius" in display.ax_.get_xlabel()
-    assert display.n_features_ax_.get_ylabel() == "selected features"
-
-
-def test_the_choice_of_a_radius(pyplot):
-    results = {
-        "radii": np.array([0.5, 1.0, 2.0, 4.0]),
-        "mean_loss": np.array([0.3, 0.2, 0.2, 0.24]),
-        "standard_error": np.array([0.02, 0.03, 0.05, 0.04]),
-        "n_features": np.array([[20, 9, 4, 1], [22, 11, 4, 0]]),
-    }
-    model = SimpleNamespace(cv_results_=results, radius_=4.0, scoring=None)
-    display = RadiusChoiceDisplay.from_estimator(model).plot()
-    np.testing.assert_array_equal(
-        display.loss_line_.get_xydata(), np.column_stack([results["radii"], results["mean_loss"]])
-    )
-    band = display.band_.get_paths()[0].vertices
-    assert [0.5, 0.28] in band.round(9).tolist()
-    assert [2.0, 0.25] in band.round(9).tolist()
-    # Of two smallest ones that of the larger radius counts, as for the rule.
-    np.testing.assert_allclose(display.limit_line_.get_ydata(), 0.25)
-    np.testing.assert_array_equal(display.n_features_line_.get_ydata(), [21, 10, 4, 0.5])
-    np.testing.assert_array_equal(display.radius_line_.get_xdata(), [4.0, 4.0])
-    assert display.ax_.get_xscale() == "log"
-    # Numbers at 1, 2 and 5, which do not touch, and none between them.
-    display.figure_.canvas.draw()
-    shown = {label.get_text() for label in display.ax_.get_xticklabels()}
-    assert {"0.5", "1", "2"} <= shown
-    assert not any(label.get_text() for label in display.ax_.get_xticklabels(minor=True))
-    assert display.ax_.get_ylim()[0] == 0.0
-    assert "Error on left-out samples" in display.ax_.get_title(loc="left")
+    assert features.axes.get_ylabel() == "selected features"
+    assert features.axes is not display.ax_
 
 
 def test_errors_over_the_number_of_features(pyplot):
     results = {
-        "radii": np.array([0.5, 1.0, 2.0, 4.0]),
-        "mean_loss": np.array([0.3, 0.2, 0.24, 0.5]),
-        "standard_error": np.array([0.02, 0.05, 0.03, 0.04]),
-        "n_features_of_fit": np.array([21, 10, 4, 0]),
+        "radii": np.array([0.5, 1.0, 1.5, 2.0, 4.0]),
+        "mean_loss": np.array([0.3, 0.2, 0.2, 0.24, 0.5]),
+        "standard_error": np.array([0.02, 0.01, 0.05, 0.03, 0.04]),
+        "n_features_of_fit": np.array([21, 11, 10, 4, 0]),
     }
-    display = FeatureCountDisplay.from_estimator(SimpleNamespace(cv_results_=results, scoring=None)).plot()
-    np.testing.assert_allclose(display.loss_line_.get_xydata(), [[0, 0.5], [4, 0.24], [10, 0.2], [21, 0.3]])
-    assert display.best_point_.get_offsets().tolist() == [[10, 0.2]]
-    assert display.few_point_.get_offsets().tolist() == [[4, 0.24]]
-    np.testing.assert_allclose(display.limit_line_.get_ydata(), 0.25)
+    model = MinimaxRiskClassifierCV()
+    model.cv_results_ = results
+    display = FeatureCountDisplay.from_estimator(model).plot()
+    drawn = display.artists_
+    np.testing.assert_allclose(
+        drawn["loss"].get_xydata(), [[0, 0.5], [4, 0.24], [10, 0.2], [11, 0.2], [21, 0.3]]
+    )
+    np.testing.assert_allclose(drawn["spread"].get_segments()[1], [[4, 0.21], [4, 0.27]])
+    # Of two smallest ones that of the larger radius counts, as for the rule.
+    assert drawn["smallest"].get_offsets().tolist() == [[10, 0.2]]
+    assert drawn["fewest"].get_offsets().tolist() == [[4, 0.24]]
+    np.testing.assert_allclose(drawn["limit"].get_ydata(), 0.25)
+    assert display.ax_.get_ylim()[0] == 0.0
+    assert "Error on left-out samples" in display.ax_.get_title(loc="left")
     display.figure_.canvas.draw()
-    results["standard_error"] = np.full(4, np.nan)
-    with pytest.raises(ValueError, match="needs two folds or more"):
-        FeatureCountDisplay.from_estimator(SimpleNamespace(cv_results_=results, scoring=None))
-    del results["n_features_of_fit"]
-    with pytest.raises(TypeError, match="whose cv_results_ have no n_features_of_fit"):
-        FeatureCountDisplay.from_estimator(SimpleNamespace(cv_results_=results, scoring=None))
 
 
 @pytest.mark.parametrize("scoring", [None, "roc_auc_ovr"])
@@ -201,43 +178,38 @@ def test_the_choice_of_a_radius_by_one_fold(pyplot, wide, scoring):
     """Without a standard error, and of scores, which are negative as losses."""
     splitter = StratifiedShuffleSplit(1, test_size=0.5, random_state=0)
     model = MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=splitter, rule="best", scoring=scoring).fit(*wide)
-    display = RadiusChoiceDisplay.from_estimator(model).plot()
+    display = FeatureCountDisplay.from_estimator(model).plot()
     display.figure_.canvas.draw()
     assert np.isnan(display.standard_error).all()
+    assert display.few == display.best
     assert ("minus the score" in display.ax_.get_ylabel()) == (scoring is not None)
     model.set_params(criterion="noise-floor", n_permutations=2).fit(*wide)
-    with pytest.raises(TypeError, match="fitted with criterion='cross-validation'"):
-        RadiusChoiceDisplay.from_estimator(model)
-    search = SimpleNamespace(cv_results_={"mean_test_score": [0.5]}, radius_=1.0)
-    with pytest.raises(TypeError, match="whose cv_results_ have no mean_loss"):
-        RadiusChoiceDisplay.from_estimator(search)
+    with pytest.raises(ValueError, match="fit MinimaxRiskClassifierCV with criterion='cross-validation' and"):
+        FeatureCountDisplay.from_estimator(model)
 
 
 @pytest.mark.parametrize("solver", ["interior-point", "constraint-generation"])
 def test_path_over_iterations(pyplot, wide, solver):
     model = MinimaxRiskClassifier(solver).fit(*wide)
     display = BoundPathDisplay.from_estimator(model).plot()
-    np.testing.assert_array_equal(display.upper_line_.get_xdata(), np.arange(1, model.n_iter_ + 1))
-    for line, name in [
-        (display.upper_line_, "upper"),
-        (display.lower_line_, "lower"),
-        (display.n_features_line_, "n_features"),
-    ]:
-        np.testing.assert_array_equal(line.get_ydata(), [record[name] for record in model.history_])
+    drawn = display.artists_
+    np.testing.assert_array_equal(drawn["upper bound"].get_xdata(), np.arange(1, model.n_iter_ + 1))
+    for name, key in (("upper bound", "upper"), ("lower bound", "lower"), ("features", "n_features")):
+        np.testing.assert_array_equal(drawn[name].get_ydata(), [record[key] for record in model.history_])
     assert display.ax_.get_xlabel() == "iteration"
-    assert "Φ" in display.n_features_ax_.get_ylabel()
+    assert "Φ" in drawn["features"].axes.get_ylabel()
 
 
 def test_selection_frequencies(pyplot, selector):
     display = StabilityDisplay.from_estimator(selector).plot()
     # Column 2 was never selected.
-    np.testing.assert_array_equal(widths(display.bars_), [1.0, 0.9, 0.6, 0.3, 0.1])
+    reached, missed = display.artists_["reached"], display.artists_["missed"]
+    np.testing.assert_array_equal(widths(reached), [1.0, 0.9, 0.6])
+    np.testing.assert_array_equal(widths(missed), [0.3, 0.1])
+    assert [round(bar.get_center()[1], 9) for bar in missed] == [3, 4]
+    assert reached[0].get_facecolor() != missed[0].get_facecolor()
     assert row_names(display.ax_) == ["column 5", "column 1", "column 3", "column 4", "column 0"]
-    colours = [bar.get_facecolor() for bar in display.bars_]
-    assert len(set(colours[:3])) == 1
-    assert len(set(colours[3:])) == 1
-    assert colours[0] != colours[3]
-    np.testing.assert_array_equal(display.threshold_line_.get_xdata(), [0.6, 0.6])
+    np.testing.assert_array_equal(display.artists_["threshold"].get_xdata(), [0.6, 0.6])
     title = display.ax_.get_title(loc="left")
     assert "3 of 6 features" in title
     assert "at most 1.25 (Meinshausen" in title
@@ -264,7 +236,7 @@ def test_coefficients_of_two_classes(pyplot, cancer, estimator):
     display = SelectedFeaturesDisplay.from_estimator(model, max_features=8).plot()
     top = np.argsort(-model.feature_importances_, kind="stable")[:8]
     standardised = model.coef_[0, top] * X[:, top].std(axis=0)
-    left, right = map(widths, display.bars_)
+    left, right = widths(display.artists_["0"]), widths(display.artists_["1"])
     np.testing.assert_allclose(left + right, standardised, rtol=1e-9)
     assert (left <= 0).all()
     assert (right >= 0).all()
@@ -280,11 +252,12 @@ def test_coefficients_of_more_classes_fill_the_bar(pyplot, wide):
     model = MinimaxRiskClassifier().fit(frame, y)
     display = SelectedFeaturesDisplay.from_estimator(model, max_features=5).plot()
     top = np.argsort(-model.feature_importances_, kind="stable")[:5]
-    drawn = np.array([widths(bars) for bars in display.bars_])
+    bars_of_classes = [display.artists_[name] for name in ("alpha", "beta", "gamma")]
+    drawn = np.array([widths(bars) for bars in bars_of_classes])
     np.testing.assert_allclose(drawn, model.coef_[:, top] * X[:, top].std(axis=0), rtol=1e-9)
     assert row_names(display.ax_) == [f"gene {j}" for j in top]
     ends = np.array(
-        [[[bar.get_x(), bar.get_x() + bar.get_width()] for bar in bars] for bars in display.bars_]
+        [[[bar.get_x(), bar.get_x() + bar.get_width()] for bar in bars] for bars in bars_of_classes]
     )
     length = ends.max(axis=(0, 2)) - ends.min(axis=(0, 2))
     # No piece hides another one.
@@ -298,7 +271,8 @@ def test_more_classes_than_colours(pyplot):
     y = np.repeat(np.arange(9), 8)
     X = rng.standard_normal((72, 9)) + 3 * np.eye(9)[y]
     display = SelectedFeaturesDisplay.from_estimator(MinimaxRiskClassifier().fit(X, y)).plot()
-    styles = {(bars[0].get_facecolor(), bars[0].get_hatch()) for bars in display.bars_}
+    bars = [display.artists_[str(k)][0] for k in range(9)]
+    styles = {(bar.get_facecolor(), bar.get_hatch()) for bar in bars}
     assert len(styles) == 9
 
 
@@ -319,10 +293,11 @@ def test_worst_case_of_each_sample(pyplot, wide):
     mass = model.worst_case_distribution_
     own = mass[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     other = mass.sum(axis=1) - own
-    rows = [int(label.get_text()) for label in display.ax_.get_xticklabels()]
-    np.testing.assert_allclose(heights(display.other_bars_), other[rows], atol=1e-15)
-    np.testing.assert_allclose(heights(display.own_bars_), own[rows], atol=1e-15)
-    np.testing.assert_allclose([bar.get_y() for bar in display.own_bars_], other[rows], atol=1e-15)
+    rows = [int(name.removeprefix("row ")) for name in row_names(display.ax_)]
+    other_bars, own_bars = display.artists_["other"], display.artists_["own"]
+    np.testing.assert_allclose(widths(other_bars), other[rows], atol=1e-15)
+    np.testing.assert_allclose(widths(own_bars), own[rows], atol=1e-15)
+    np.testing.assert_allclose([bar.get_x() for bar in own_bars], other[rows], atol=1e-15)
     assert len(rows) == 10
     in_doubt = other >= own - 1e-9
     assert 0 < in_doubt.sum() == display.n_ambiguous < 10
@@ -365,20 +340,13 @@ def test_names_that_are_given(pyplot, wide):
     display = SelectedFeaturesDisplay.from_estimator(model, max_features=3, feature_names=genes)
     assert display.names == [f"g{j}" for j in top]
     worst = WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=5, sample_names=patients).plot()
-    assert [label.get_text() for label in worst.ax_.get_xticklabels()] == [f"p{i}" for i in worst.samples]
+    assert row_names(worst.ax_) == [f"p{i}" for i in worst.samples]
     with pytest.raises(ValueError, match="feature_names must hold 300 names, got 40"):
         SelectedFeaturesDisplay.from_estimator(model, feature_names=patients)
     with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
         WorstCaseDistributionDisplay.from_estimator(model, y, sample_names=genes)
     with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
         SelectedValuesDisplay.from_estimator(model, X, y, sample_names=genes)
-
-
-def test_counts_of_the_histogram(permutations, pyplot):
-    display = PermutationTestDisplay.from_result(permutations).plot()
-    counts, edges = display.histogram()
-    np.testing.assert_array_equal(heights(display.bars_), counts)
-    assert edges[0] == NULL.min()
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
@@ -391,10 +359,10 @@ def test_values_of_selected_features(pyplot, wide, make):
     top = np.argsort(-model.feature_importances_, kind="stable")[:7]
     order = np.argsort(y, kind="stable")
     expected = ((X - X.mean(axis=0)) / X.std(axis=0))[order][:, top].T
-    np.testing.assert_allclose(display.image_.get_array(), expected, atol=1e-12)
+    np.testing.assert_allclose(display.artists_["values"].get_array(), expected, atol=1e-12)
     assert row_names(display.ax_) == [f"column {j}" for j in top]
     assert display.sample_names[0] == f"row {order[0]}"
-    assert [line.get_xdata()[0] for line in display.border_lines_] == [13.5, 26.5]
+    assert [line.get_xdata()[0] for line in display.artists_["borders"]] == [13.5, 26.5]
     classes = [label.get_text() for label in display.ax_.get_xticklabels()]
     assert classes == ["alpha", "beta", "gamma"]
     title = display.ax_.get_title(loc="left")
@@ -508,12 +476,19 @@ def test_errors_beside_the_worst_case(pyplot, wide):
     display = ErrorComparisonDisplay.from_estimator(model, X, y, n_folds=4).plot()
     result = cross_validated_error(model, X, y, n_folds=4)
     np.testing.assert_array_equal(display.fold_errors, result.fold_errors)
-    np.testing.assert_allclose(display.worst_case_line_.get_xdata(), model.worst_case_error_)
+    drawn = display.artists_
+    np.testing.assert_allclose(drawn["R*"].get_offsets(), [[model.worst_case_error_, 0.0]])
     largest = np.unique(y, return_counts=True)[1].max()
-    np.testing.assert_allclose(display.majority_line_.get_xdata(), 1 - largest / len(y))
-    np.testing.assert_allclose(display.mean_points_[0].get_xdata(), result.errors)
-    drawn = [points.get_offsets()[:, 0] for points in display.fold_points_]
-    np.testing.assert_allclose(drawn, result.fold_errors)
+    np.testing.assert_allclose(drawn["most common class"].get_xdata(), 1 - largest / len(y))
+    np.testing.assert_allclose(drawn["errors"].get_offsets(), np.c_[result.errors, [1, 2]])
+    spread = [segment[:, 0] for segment in drawn["deviations"].get_segments()]
+    low, high = np.maximum(result.errors - result.fold_deviations, 0), result.errors + result.fold_deviations
+    np.testing.assert_allclose(spread, np.c_[low, high])
+    # Folds that agree share a point, which is as many times as large.
+    of_predict = drawn["folds"].get_offsets()[:, 1] == 2
+    values, counts = np.unique(result.fold_errors[1].round(9), return_counts=True)
+    np.testing.assert_allclose(drawn["folds"].get_offsets()[of_predict, 0], values)
+    np.testing.assert_allclose(drawn["folds"].get_sizes()[of_predict], 42 * counts)
     assert "4-fold" in display.ax_.get_title(loc="left")
 
 
@@ -540,22 +515,25 @@ def test_given_axes_are_drawn_on(pyplot, cancer, selector, permutations, path):
 
 @pytest.mark.parametrize("make", FROM_ESTIMATOR)
 def test_models_must_be_fitted(make):
-    with pytest.raises(NotFittedError, match="MinimaxRiskClassifier instance is not fitted yet"):
-        make(MinimaxRiskClassifier())
+    unfitted = {FeatureCountDisplay: MinimaxRiskClassifierCV(), StabilityDisplay: MinimaxRiskSelector()}
+    with pytest.raises(NotFittedError, match="instance is not fitted yet"):
+        make(unfitted.get(getattr(make, "__self__", None), MinimaxRiskClassifier()))
 
 
 @pytest.mark.parametrize("make", FROM_ESTIMATOR)
 def test_models_of_another_kind_are_refused(make, cancer):
     other = LogisticRegression(max_iter=10_000).fit(cancer[0][:, :2], cancer[1])
-    with pytest.raises(TypeError, match=r"must be a .*MinimaxRisk.* got LogisticRegression without \w+"):
+    with pytest.raises(
+        ValueError, match=r"Display is not supported for LogisticRegression; (use|fit) a? ?Minim"
+    ):
         make(other)
-    with pytest.raises(TypeError, match=r"must be a .*MinimaxRisk.* got dict without \w+"):
+    with pytest.raises(ValueError, match=r"Display is not supported for dict; (use|fit) a? ?MinimaxRisk"):
         make({})
 
 
 def test_a_selector_without_stability_is_refused(cancer):
     selector = MinimaxRiskSelector().fit(*cancer)
-    with pytest.raises(TypeError, match="selector must be a MinimaxRiskSelector fitted with stability=True"):
+    with pytest.raises(ValueError, match="this fit has none; fit MinimaxRiskSelector with stability=True"):
         StabilityDisplay.from_estimator(selector)
 
 

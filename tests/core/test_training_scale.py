@@ -70,6 +70,15 @@ def test_exchanged_names_cannot_be_told_by_used_columns_alone(simulated):
     assert scale.compare(only_used).agrees
 
 
+def test_exchanged_names_are_not_looked_for_where_means_hardly_differ():
+    """Those of many samples are known well, and a few samples are still unlike them by chance."""
+    rng = np.random.default_rng(0)
+    y, levels = np.arange(800) % 2, rng.normal(0.0, 0.1, 100)
+    X, X_new = (rng.standard_normal((n, 100)) + levels for n in (800, 5))
+    X[y == 1, :5] += 1.0
+    assert training_scale(MinimaxRiskClassifier().fit(X, y), X, y).compare(X_new).agrees
+
+
 @pytest.mark.parametrize(
     ("shift", "words"), [(3.0, "3 more in every column"), (5.0, "5 more"), (-3.0, "3 less")]
 )

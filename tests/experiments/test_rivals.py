@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -479,7 +480,7 @@ def test_what_a_rival_does_not_take_is_refused_in_words():
 def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_this_process):
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     out, docs = tmp_path / "out", tmp_path / "docs"
-    (docs / "images").mkdir(parents=True)
+    docs.mkdir()
     (docs / "page.md").write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     assert main(["page", "--out", str(out)]) == 2
     assert "there are no results of speed" in capsys.readouterr().err
@@ -506,10 +507,9 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert "| two classes, simulated | 20 x 30, 2 |" in page
     assert "| data set | one fit | 9 permutations | ensemble of 24 | path of 2 radii |" in page
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
-    assert sorted(path.name for path in (docs / "images").iterdir()) == [
-        "benchmark-growth.svg",
-        "benchmark-ratios.svg",
-    ]
+    figures = re.findall(r"!\[.*\]\((.*)\)", page)
+    assert {Path(name).name for name in figures} == {"benchmark-growth.svg", "benchmark-ratios.svg"}
+    assert all((docs / name).exists() for name in figures)
     assert json.loads((out / "environment.json").read_text(encoding="utf-8"))
 
 

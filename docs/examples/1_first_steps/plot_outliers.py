@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifierCV
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import UninformativeRadiusWarning
-from minimaxrisk.inspection import RadiusChoiceDisplay
+from minimaxrisk.inspection import FeatureCountDisplay
 
 random = np.random.default_rng(0)
 
@@ -63,13 +63,13 @@ for name, model in models.items():
 # %%
 # Look
 # ----
-# The error on left-out samples by radius, with a band of one standard error. With clipped values it is far
-# lower, and the chosen radius (orange) keeps more genes, because there is more to learn from them.
+# The error on left-out samples by the number of genes, with one standard error to either side. With clipped
+# values it is far lower, and the chosen radius, that with the fewest genes within one standard error of the
+# best, keeps more genes, because there is more to learn from them.
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    display = RadiusChoiceDisplay.from_estimator(model[-1]).plot(ax)
-    display.n_features_ax_.set_ylim(0, 160)
+    FeatureCountDisplay.from_estimator(model[-1]).plot(ax)
     error = np.mean(model.predict(X_new) != y_new)
     ax.set_title(f"{name}: {error:.1%} of new patients wrong", loc="left", fontsize="medium")
     ax.set_ylim(0, 0.72)

@@ -46,21 +46,21 @@ for name, X in tables.items():
 # %%
 # Look
 # ----
-# Each mark is a patient, and shows in how many of the used genes the value lies outside the range of the
-# training data. Patients drawn as crosses are told to be on another scale.
+# Each mark is a patient, and shows how far the used genes are from their means in the training data.
+# Patients drawn as crosses are told to be on another scale.
 
 random = np.random.default_rng(0)
 figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
 for place, (name, one) in enumerate(found.items()):
-    height = place + random.uniform(-0.25, 0.25, len(one.outside))
+    height = place + random.uniform(-0.25, 0.25, len(X_new))
     for differs, colour, marker in ((False, "#0072B2", "o"), (True, "#D55E00", "x")):
         rows = one.differs == differs
-        ax.scatter(100 * one.outside[rows], height[rows], s=18, color=colour, marker=marker, alpha=0.7)
-    ax.text(104, place, f"{errors[name]:.0%} wrong", va="center")
+        ax.scatter(one.distances[rows], height[rows], s=18, color=colour, marker=marker, alpha=0.7)
+    ax.text(1.02, place, f"{errors[name]:.0%} wrong", va="center", transform=ax.get_yaxis_transform())
 ax.set_yticks(range(len(found)), labels=list(found))
 ax.invert_yaxis()
-ax.set_xlim(-3, 103)
-ax.set_xlabel("share of the used genes outside the range of the training data, in percent")
+ax.set_xscale("log")
+ax.set_xlabel("mean distance of the used genes from the training data, in standard deviations")
 ax.set_title("Dots: on the scale of the training data; crosses: not", loc="left", fontsize="medium")
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

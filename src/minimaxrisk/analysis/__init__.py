@@ -10,8 +10,17 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.doubts import Doubt
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
     from minimaxrisk.analysis.permutation_test import PermutationTestResult
+    from minimaxrisk.analysis.training_scale import ScaleComparison, TrainingScale
 
-__all__ = ["BatchCheck", "Comparison", "Doubt", "MinimaxRiskPath", "PermutationTestResult"]
+__all__ = [
+    "BatchCheck",
+    "Comparison",
+    "Doubt",
+    "MinimaxRiskPath",
+    "PermutationTestResult",
+    "ScaleComparison",
+    "TrainingScale",
+]
 
 _MODULE_OF = {
     "BatchCheck": "batches",
@@ -19,5 +28,7 @@ _MODULE_OF = {
     "Doubt": "doubts",
     "MinimaxRiskPath": "minimax_risk_path",
     "PermutationTestResult": "permutation_test",
+    "ScaleComparison": "training_scale",
+    "TrainingScale": "training_scale",
 }
 __getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

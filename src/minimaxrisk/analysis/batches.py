@@ -18,7 +18,7 @@ from minimaxrisk._utils.arrays import IntArray, columns_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.certified import SELECTION, can
+from minimaxrisk.guarantees.certified import columns_used_by
 from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
 from minimaxrisk.samples.validation import codes_of_groups, differences_within
 
@@ -192,7 +192,7 @@ def check_batches(
         unit = codes_of_groups(groups, len(codes))
         n_independent = float(len(codes) ** 2 / np.sum(np.bincount(unit) ** 2))
         kept = None if len(differences_within(unit, codes)) else unit
-    used = model.selected_features_ if can(model, SELECTION) else model._fitted_rule().columns
+    used = columns_used_by(model)
     skipped = _reason_to_skip(used, codes, kept)
     n_wrong = None
     if skipped is None:

@@ -428,9 +428,7 @@ def check_data(
     ('copies', '3 samples are identical to another sample')
     """
     if batch is not None and model is None:
-        raise ValueError(
-            "batch needs model, a fitted classifier, to look whether its columns tell the batch."
-        )
+        raise ValueError("batch requires model: we test whether its features predict the batch.")
     if model is not None and not can(model, SELECTION):
         require(model, "check_data")
     labels = check_labels(X, y)

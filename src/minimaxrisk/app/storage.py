@@ -38,13 +38,13 @@ from sklearn.impute import SimpleImputer
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.environment import package_versions, require
 from minimaxrisk._utils.sklearn_private import without_array_adapters
+from minimaxrisk.analysis.training_scale import TrainingScale
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
-from minimaxrisk.guarantees.training_scale import TrainingScale
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
 

@@ -418,7 +418,6 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     MinimaxRiskClassifier : The classifier at one radius.
     minimax_risk_path : R* and the features at all radii.
     MinimaxRiskEnsembleClassifier : Usually errs less, with more columns.
-    minimaxrisk.inspection.RadiusChoiceDisplay : Draws the losses and the chosen radius.
     minimaxrisk.inspection.FeatureCountDisplay : Draws the losses over the number of columns.
 
     Notes

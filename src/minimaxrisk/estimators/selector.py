@@ -22,6 +22,7 @@ from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import start_over
+from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import check_training_data
@@ -62,7 +63,7 @@ def most_important(fitted: Any, max_features: int | None) -> IntArray:
 
 
 @parameters_by_keyword
-class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
+class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
     """Keep the columns that a minimax risk classifier gives a non-zero coefficient.
 
     For another learner that is to work on few columns. With ``stability=True``, keep those that are selected
@@ -128,6 +129,7 @@ class MinimaxRiskSelector(SelectorMixin, BaseEstimator):
     array(['worst radius', 'worst concavity'], dtype=object)
     """
 
+    _capabilities = frozenset({STABILITY, DASK, ELSEWHERE})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.posed_fit import PosedFit
     from minimaxrisk.guarantees.statement import ErrorBound, Exceedance
-    from minimaxrisk.guarantees.training_scale import ScaleComparison, TrainingScale
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
 
@@ -18,8 +17,6 @@ __all__ = [
     "Exceedance",
     "FalseSelectionBounds",
     "PosedFit",
-    "ScaleComparison",
-    "TrainingScale",
     "WorstCase",
 ]
 
@@ -29,8 +26,6 @@ _MODULE_OF = {
     "Exceedance": "statement",
     "FalseSelectionBounds": "false_selections",
     "PosedFit": "posed_fit",
-    "ScaleComparison": "training_scale",
-    "TrainingScale": "training_scale",
     "WorstCase": "worst_case",
 }
 __getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

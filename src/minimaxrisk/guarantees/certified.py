@@ -82,7 +82,6 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
     "ErrorComparisonDisplay": (PROOF,),
     "SelectedFeaturesDisplay": (SELECTION,),
     "SelectedValuesDisplay": (SELECTION,),
-    "RadiusChoiceDisplay": (CHOSEN_RADIUS,),
     "FeatureCountDisplay": (CHOSEN_RADIUS,),
     "StabilityDisplay": (STABILITY,),
 }
@@ -175,6 +174,11 @@ def columns_read_by(model: Any) -> IntArray:
     """The columns that predictions of a fitted model depend on."""
     columns: IntArray = model._final()._fitted_rule().columns
     return columns
+
+
+def columns_used_by(model: Any) -> IntArray:
+    """The columns that it selects, or of a model that does not select those that it reads."""
+    return np.asarray(model.selected_features_) if can(model, SELECTION) else columns_read_by(model)
 
 
 def unwrapped(model: Any) -> tuple[Any, Any]:

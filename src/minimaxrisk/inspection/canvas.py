@@ -1,4 +1,4 @@
-"""What the displays share: their base class, colours and axes, and checks of what they are made from.
+"""What the displays share: their base class, drawing by matplotlib, and checks of what they are made from.
 
 No other module imports matplotlib, and this one imports it when it draws.
 """
@@ -9,33 +9,34 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, IntArray
+from minimaxrisk._utils.stored_tables import in_memory
+from minimaxrisk.guarantees.certified import require, unwrapped
+from minimaxrisk.inspection.chart import ALARM, INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
 from minimaxrisk.samples.validation import check_new_data
 
 # Okabe and Ito's colours, which most colour-blind people tell apart.
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-SKY, VERMILION, YELLOW = "#56B4E9", "#D55E00", "#F0E442"
-PALE, GREY, BLACK = "0.8", "0.45", "0.1"
-CLASS_COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
+BLUE, ORANGE, SKY, VERMILION = "#0072B2", "#E69F00", "#56B4E9", "#D55E00"
+COLOURS = {MAIN: BLUE, SECOND: ORANGE, NOISE: SKY, ALARM: VERMILION, PALE: "0.8", SOFT: "0.45", INK: "0.1"}
+CLASS_COLOURS = (ORANGE, BLUE, "#009E73", "#CC79A7", SKY, VERMILION, "#F0E442")
 # With more classes than colours, the colours are repeated with the next hatch.
 HATCHES = ("", "////", "....", "xxxx")
+SHAPES = {"circle": "o", "diamond": "D", "square": "s"}
 
 # Inches: a row of a bar chart with its label, and the title, axis and margins around the rows.
 ROW, AROUND_ROWS = 0.23, 1.3
-# Height of axes with room for a legend above the data, over that of the data.
-LEGEND_ROOM = 1.3
+# A legend: letters in a line, inches of a line, and the number of entries from which on it stands beside the
+# axes.
+LETTERS, LINE, TOO_MANY = 96, 0.2, 5
 
 
 @dataclass(eq=False, kw_only=True)
 class Display:
-    """Numbers that can be drawn; a subclass has a title and draws its artists."""
+    """Numbers that can be drawn; ``chart`` of a subclass says how."""
 
     _size: ClassVar[tuple[float, float]] = (6.4, 4.4)  # width and height in inches
-    _grid: ClassVar[str] = "y"  # the axis with grid lines
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a figure of its own; needs the extra ``plot``.
@@ -50,94 +51,110 @@ class Display:
         self
             The display, with the axes and the artists as attributes.
         """
+        chart = self.chart()
         if ax is None:
+            width, height = self._size
+            if chart.y.rows is not None:
+                height = AROUND_ROWS + ROW * max(len(chart.y.rows), 6)
             # Constrained, so that long names of features are not cut off.
-            self.figure_, self.ax_ = _pyplot().subplots(figsize=self._figure_size(), layout="constrained")
+            self.figure_, self.ax_ = _pyplot().subplots(figsize=(width, height), layout="constrained")
         else:
             self.figure_, self.ax_ = ax.figure, ax
-        self._draw(self.ax_)
-        self.ax_.set_title(self._title(), loc="left", fontsize="medium")  # fits over narrow axes
+        self.artists_ = self._draw(chart)
+        self.ax_.set_title(chart.title, loc="left", fontsize="medium")  # fits over narrow axes
         self.ax_.spines[["top", "right"]].set_visible(False)
-        if self._grid:
-            self.ax_.grid(axis=self._grid, color="0.92")
-            self.ax_.set_axisbelow(True)
         return self
 
-    def _figure_size(self) -> tuple[float, float]:
-        return self._size
+    def chart(self) -> Chart:
+        """What is drawn, as plain data.
 
-    def _title(self) -> str:
+        Returns
+        -------
+        Chart
+            Axes and marks, which the report draws in its own way.
+        """
+        return self._chart()
+
+    def _chart(self) -> Chart:
         raise NotImplementedError
 
-    def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
+    def _draw(self, chart: Chart) -> dict[str, Any]:
+        """Draw on ``ax_``; returns the artists by the names of their marks."""
+        places = [(self.ax_, mark) for mark in chart.marks]
+        if chart.beside is not None:
+            axis, mark = chart.beside
+            beside = self.ax_.twinx()
+            places.append((beside, mark))
+            self.ax_.set_zorder(beside.get_zorder() + 1)
+            self.ax_.patch.set_visible(False)
+        artists = {mark.name: _drawn(ax, mark) for ax, mark in places}
+        _set_axis(self.ax_, "x", chart.x)
+        _set_axis(self.ax_, "y", chart.y)
+        self.ax_.grid(axis="y" if chart.y.rows is None else "x", color="0.92")
+        self.ax_.set_axisbelow(True)
+        if chart.beside is not None:
+            _set_axis(beside, "y", axis)
+            beside.spines[["top", "left"]].set_visible(False)
+            beside.tick_params(axis="y", colors=COLOURS[mark.colour])
+            beside.yaxis.label.set_color(COLOURS[mark.colour])
+        entries = {mark.label: artists[mark.name] for _, mark in places if mark.label}
+        if entries and chart.y.rows != []:
+            _add_legend([ax for ax, _ in places], entries)
+        return artists
 
 
-@dataclass(eq=False, kw_only=True)
-class RowsDisplay(Display):
-    """A display with a row per feature, the first one on top; its figure grows with the rows."""
-
-    _grid: ClassVar[str] = "x"
-
-    names: list[str]
-
-    def _figure_size(self) -> tuple[float, float]:
-        return self._size[0], AROUND_ROWS + ROW * max(len(self.names), 6)
-
-    def _label_rows(self, ax: Any) -> None:
-        ax.set_yticks(range(len(self.names)), labels=self.names)
-        ax.set_ylim(max(len(self.names), 1) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-
-
-def class_style(position: int) -> dict[str, Any]:
-    """Colour and hatch of the class at this position."""
-    repeats, colour = divmod(position, len(CLASS_COLOURS))
-    return {
-        "color": CLASS_COLOURS[colour],
-        "hatch": HATCHES[repeats % len(HATCHES)],
-        "edgecolor": "white",  # of the hatch; a border would hide short bars
-        "linewidth": 0.0,
-    }
+def _drawn(ax: Any, mark: Mark) -> Any:
+    repeats, place = (0, 0) if mark.colour in COLOURS else divmod(int(mark.colour[1:]), len(CLASS_COLOURS))
+    colour, dashes = COLOURS.get(mark.colour, CLASS_COLOURS[place]), "--" if mark.is_dashed else "-"
+    if mark.kind == "line":
+        marker = "o" if mark.has_points and not mark.is_dashed else ""
+        return ax.plot(mark.x, mark.y, color=colour, linestyle=dashes, marker=marker, markersize=4)[0]
+    if mark.kind == "points":
+        style = {"s": mark.size, "marker": SHAPES[mark.shape], "color": colour, "linewidths": 0, "zorder": 3}
+        return ax.scatter(mark.x, mark.y, clip_on=False, **style)
+    if mark.kind == "bars":
+        width, height = np.subtract(mark.x2, mark.x), np.subtract(mark.y2, mark.y)
+        # White is the hatch, too; a broad border would hide short bars.
+        style = {"color": colour, "hatch": HATCHES[repeats % len(HATCHES)], "edgecolor": "white"}
+        return ax.bar(mark.x, height, width, bottom=mark.y, align="edge", linewidth=0.3, **style)
+    if mark.kind == "intervals" and mark.y2 is None:
+        return ax.hlines(mark.y, mark.x, mark.x2, color=colour)
+    if mark.kind == "intervals":
+        return ax.vlines(mark.x, mark.y, mark.y2, color=colour)
+    style = {"color": colour, "linestyle": dashes, "linewidth": 1.2 if mark.is_dashed else 2.0}
+    return ax.axhline(mark.y, **style) if mark.x is None else ax.axvline(mark.x, **style)
 
 
-def add_legend(ax: Any, **options: Any) -> None:
-    """A legend that stays readable over lines that run behind it."""
-    style = {"fontsize": "small", "title_fontsize": "small", "alignment": "left", "edgecolor": "none"}
-    ax.legend(framealpha=0.9, **style, **options)
+def _set_axis(ax: Any, which: str, axis: Axis) -> None:
+    ticks = getattr(ax, f"{which}axis")
+    if axis.rows is not None:
+        ticks.set_ticks(range(len(axis.rows)), labels=list(axis.rows))
+        ax.set_ylim(max(len(axis.rows), 1) - 0.4, -0.6)
+        ax.tick_params(axis=which, length=0)
+        return
+    ticks.set_label_text(axis.title)
+    if axis.scale == "symlog":
+        # Zero and one have their places, and large numbers do not push small ones together.
+        getattr(ax, f"set_{which}scale")("symlog", linthresh=1.0)
+        ticks.set_major_formatter("{x:g}")
+    elif axis.is_count:
+        ticks.get_major_locator().set_params(integer=True)
+    limits = axis.limits or ((0.0, None) if axis.starts_at_zero else (None, None))
+    ax.set(**{f"{which}lim": limits})
 
 
-def leave_room_for_legend(ax: Any) -> None:
-    """Start at zero, and end well above what has been drawn."""
-    ax.set_ylim(0.0, LEGEND_ROOM * ax.get_ylim()[1])
-
-
-def leave_room_above(ax: Any, losses: Any) -> None:
-    """Room for a legend; an error begins at zero, minus a score need not."""
-    bottom, top = ax.get_ylim()
-    ax.set_ylim(bottom if np.min(losses) < 0.0 else 0.0, top + 0.3 * (top - bottom))
-
-
-def loss_label_of(model: Any) -> str:
-    """What the losses of a cross-validation are."""
-    is_error = getattr(model, "scoring", None) is None
-    return "error on left-out samples" if is_error else "minus the score on left-out samples"
-
-
-def plot_n_features(ax: Any, x: Any, n_features: Any, *, label: str) -> tuple[Any, Any]:
-    """Numbers of features behind the rest, with a scale on the right; returns its axes and the line."""
-    axes = ax.twinx()
-    (line,) = axes.plot(
-        x, n_features, color=GREY, linestyle=":", marker="s", markersize=3, label="features (right)"
-    )
-    axes.set_ylabel(label, color=GREY)
-    axes.tick_params(axis="y", colors=GREY)
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    leave_room_for_legend(axes)
-    axes.spines[["top", "left"]].set_visible(False)
-    ax.set_zorder(axes.get_zorder() + 1)
-    ax.patch.set_visible(False)
-    return axes, line
+def _add_legend(axes: list[Any], entries: dict[str, Any]) -> None:
+    """Above the data, or beside them."""
+    n_columns = max(1, min(len(entries), LETTERS // (max(map(len, entries)) + 6)))
+    where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    if len(entries) < TOO_MANY:
+        where = {"loc": "upper center", "ncols": n_columns}
+        height = axes[0].get_window_extent().height / axes[0].figure.dpi
+        for ax in set(axes):
+            low, high = ax.get_ylim()
+            ax.set_ylim(low, high + LINE * (1 + -(-len(entries) // n_columns)) / height * (high - low))
+    style = {"fontsize": "small", "edgecolor": "none", "framealpha": 0.9}
+    axes[0].legend(list(entries.values()), list(entries), **style, **where)
 
 
 def _pyplot() -> Any:
@@ -151,19 +168,12 @@ def _pyplot() -> Any:
     return plt
 
 
-def fitted_classifier(
-    model: Any, attributes: tuple[str, ...], expected: str = "a fitted MinimaxRiskClassifier"
-) -> Any:
-    """The classifier, or the last step of a pipeline, if it is fitted and has the attributes."""
-    classifier = last_step(model)
-    check_fitted("model", classifier, expected, attributes)
-    return classifier
-
-
-def check_fitted(argument: str, estimator: Any, expected: str, attributes: tuple[str, ...]) -> None:
-    if hasattr(estimator, "fit"):
-        check_is_fitted(estimator)
-    check_attributes(argument, estimator, expected, attributes)
+def fitted_model(model: Any, display: str) -> Any:
+    """The fitted estimator, which may be in a pipeline or a search, if it has what the display needs."""
+    inner = unwrapped(model)[0]
+    require(inner, display)
+    check_is_fitted(inner)
+    return inner
 
 
 def check_attributes(argument: str, value: Any, expected: str, attributes: tuple[str, ...]) -> None:
@@ -183,22 +193,14 @@ def by_importance(estimator: Any) -> IntArray:
     return selected[np.argsort(-importance, kind="stable")]
 
 
-def last_step(model: Any) -> Any:
-    """A classifier, or the one at the end of a pipeline."""
-    return model[-1] if isinstance(model, Pipeline) else model
-
-
 def seen_by(model: Any, X: Any) -> DataMatrix:
     """The values that the classifier saw, as an array or a CSR matrix.
 
-    X is an array, a sparse matrix or a data frame with the columns of the training data. The steps of a
-    pipeline before the classifier are applied.
+    X is a table with the columns of the training data. The steps of a pipeline before the classifier are
+    applied.
     """
-    if isinstance(model, Pipeline) and len(model) > 1:
-        X = model[:-1].transform(X)
-    last = last_step(model)
-    # An object with the right attributes will do, and it need not be an estimator.
-    return check_new_data(last, X) if hasattr(last, "fit") else check_array(X, accept_sparse="csr")
+    inner, before = unwrapped(model)
+    return in_memory(check_new_data(inner, X if before is None else before.transform(X)))
 
 
 def names_of_columns(model: Any, given: Any = None) -> list[str] | None:
@@ -207,14 +209,14 @@ def names_of_columns(model: Any, given: Any = None) -> list[str] | None:
     For a pipeline ``given`` may name the columns of the pipeline, from which its steps make the names, or
     those of the classifier.
     """
-    last = last_step(model)
+    last, before = unwrapped(model)
     n_features = int(last.n_features_in_)
-    if isinstance(model, Pipeline) and len(model) > 1:
+    if before is not None:
         n_before = int(model.n_features_in_)
         is_of_pipeline = given is None or len(given) == n_before
         try:
-            before = None if given is None else np.asarray(given, dtype=object)
-            made = model[:-1].get_feature_names_out(before)
+            old = None if given is None else np.asarray(given, dtype=object)
+            made = before.get_feature_names_out(old)
         except (AttributeError, ValueError):
             made = None  # a step that names nothing
         if is_of_pipeline and made is not None and (given is not None or hasattr(model, "feature_names_in_")):

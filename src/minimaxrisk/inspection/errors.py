@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isclose, isqrt
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,12 +13,15 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 from minimaxrisk.inspection import canvas
-from minimaxrisk.inspection.canvas import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, SKY, Display
+from minimaxrisk.inspection.canvas import Display
+from minimaxrisk.inspection.chart import INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
+
+ROWS = ("R*, worst case", "drawn labels, cross-val.", "predict, cross-val.")
 
 
 @dataclass(eq=False, kw_only=True)
 class ErrorComparisonDisplay(Display):
-    """R* as a line, and cross-validated errors of the two rules: over all samples, with the spread of folds.
+    """R*, and cross-validated errors of the two rules: over all samples, with the spread of folds.
 
     Parameters
     ----------
@@ -34,16 +38,10 @@ class ErrorComparisonDisplay(Display):
     ----------
     ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    worst_case_line_, majority_line_ : Line2D
-        R* and the majority error.
-    mean_points_ : ErrorbarContainer
-        Errors and standard deviations.
-    fold_points_ : list of PathCollection
-        The folds, one collection per rule.
+    artists_ : dict
+        The points ``"R*"``, ``"errors"`` and ``"folds"``, which are larger where several folds agree, the
+        intervals ``"deviations"``, and the line ``"most common class"``.
     """
-
-    _size: ClassVar[tuple[float, float]] = (6.4, 3.2)
-    _grid: ClassVar[str] = "x"
 
     worst_case_error: float
     fold_errors: FloatArray
@@ -84,7 +82,7 @@ class ErrorComparisonDisplay(Display):
         ErrorComparisonDisplay
             Ready to ``plot``.
         """
-        canvas.fitted_classifier(model, ("worst_case_error_", "classes_"))  # before the work
+        canvas.fitted_model(model, cls.__name__)  # before the work
         result = cross_validated_error(model, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
         return cls.from_result(model, result)
 
@@ -105,7 +103,7 @@ class ErrorComparisonDisplay(Display):
         ErrorComparisonDisplay
             Ready to ``plot``.
         """
-        classifier = canvas.fitted_classifier(model, ("worst_case_error_", "classes_"))
+        classifier = canvas.fitted_model(model, cls.__name__)
         drawn = ("fold_errors", "errors", "fold_deviations", "majority_error")
         canvas.check_attributes("result", result, "a CrossValidatedError", drawn)
         return cls(
@@ -116,28 +114,29 @@ class ErrorComparisonDisplay(Display):
             majority_error=float(result.majority_error),
         )
 
-    def _title(self) -> str:
-        return f"Error in {self.fold_errors.shape[1]}-fold cross-validation, and R*"
+    def _chart(self) -> Chart:
+        r_star, rules, common = self.worst_case_error, np.array([1.0, 2.0]), "always the most common class"
+        # One point for all folds of a rule with the same error.
+        folds = [np.unique(each.round(9), return_counts=True) for each in self.fold_errors]
+        values, counts = (np.concatenate(each) for each in zip(*folds, strict=True))
+        places, fold = np.repeat(rules, [len(each) for each, _ in folds]), "a fold, or several that agree"
+        low, high = self.errors - self.fold_deviations, self.errors + self.fold_deviations
+        whole, worst = "left-out samples ± deviation of folds", "R*, worst case over the set"
+        return Chart(
+            x=Axis("error probability", starts_at_zero=True),
+            y=Axis("error of", rows=ROWS),
+            marks=[
+                Mark("rule", "most common class", SOFT, self.majority_error, is_dashed=True, label=common),
+                Mark("points", "folds", NOISE, values, places, size=42.0 * counts, label=fold),
+                Mark("intervals", "deviations", INK, np.maximum(low, 0.0), rules, high),
+                Mark("points", "errors", INK, self.errors, rules, shape="diamond", size=70, label=whole),
+                Mark("points", "R*", SECOND, [r_star], [0.0], shape="square", size=90, label=worst),
+            ],
+            title=f"Error in {self.fold_errors.shape[1]}-fold cross-validation, and R*",
+        )
 
-    def _draw(self, ax: Any) -> None:
-        self.worst_case_line_ = ax.axvline(
-            self.worst_case_error, color=ORANGE, linewidth=2.5, label=f"R*: {self.worst_case_error:.3f}"
-        )
-        self.majority_line_ = ax.axvline(
-            self.majority_error, color=GREY, linestyle="--", label=f"largest class: {self.majority_error:.3f}"
-        )
-        self.fold_points_ = [
-            ax.scatter(errors, np.full(len(errors), row), color=colour, alpha=0.35, linewidths=0)
-            for row, (errors, colour) in enumerate(zip(self.fold_errors, (BLUE, GREEN), strict=True))
-        ]
-        self.mean_points_ = ax.errorbar(
-            self.errors, [0, 1], xerr=self.fold_deviations, fmt="kD", capsize=4, label="all folds ± sd"
-        )
-        ax.set_yticks([0, 1], labels=["randomized rule", "predict"])
-        ax.set_ylim(1.6, -1.1)
-        ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
-        ax.set_xlabel("error")
-        canvas.add_legend(ax, loc="upper center", ncols=3)
+
+ERROR, SCORE = "error on left-out samples", "minus the score on left-out samples"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -153,9 +152,10 @@ class FeatureCountDisplay(Display):
     n_features : ndarray of shape (n_radii,)
         Number of columns that the fit on all samples selects.
     mean_loss, standard_error : ndarray of shape (n_radii,)
-        Mean loss of the folds and its standard error.
+        Mean loss of the folds and its standard error; NaN where there is one fold only.
     best, few : int
-        Positions of the smallest mean loss, and of the largest radius within one standard error of it.
+        Positions of the smallest mean loss, and of the largest radius within one standard error of it, if
+        that is known.
     loss_label : str
         What the loss is.
 
@@ -163,12 +163,9 @@ class FeatureCountDisplay(Display):
     ----------
     ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    loss_line_, limit_line_ : Line2D
-        The mean loss, and the smallest one plus its standard error.
-    error_bars_ : ErrorbarContainer
-        One standard error to either side.
-    best_point_, few_point_ : PathCollection
-        The two marked points.
+    artists_ : dict
+        The artists ``"loss"``, ``"spread"``, ``"smallest"``, ``"fewest"``, and ``"limit"``, the smallest mean
+        loss plus its standard error.
 
     See Also
     --------
@@ -200,66 +197,57 @@ class FeatureCountDisplay(Display):
         Parameters
         ----------
         model : MinimaxRiskClassifierCV
-            Fitted with ``criterion="cross-validation"``, two folds or more, and a ``rule`` that is not a
-            number.
+            Fitted with ``criterion="cross-validation"``, and a ``rule`` that is not a number.
 
         Returns
         -------
         FeatureCountDisplay
             Ready to ``plot``.
         """
-        expected = "a MinimaxRiskClassifierCV fitted with criterion='cross-validation' and folds"
-        canvas.check_fitted("model", model, expected, ("cv_results_",))
-        results = model.cv_results_
-        missing = [name for name in ("mean_loss", "n_features_of_fit") if name not in results]
-        if missing:
-            raise TypeError(
-                f"model must be {expected}, got {type(model).__name__}, whose cv_results_ have no "
-                f"{missing[0]}."
+        model = canvas.fitted_model(model, cls.__name__)
+        results = vars(model).get("cv_results_", {})
+        if "mean_loss" not in results:
+            raise ValueError(
+                "FeatureCountDisplay draws left-out losses, and this model has none; fit "
+                "MinimaxRiskClassifierCV with criterion='cross-validation' and rule='one-se' or 'best'."
             )
         mean, spread = results["mean_loss"], results["standard_error"]
-        if np.isnan(spread).any():
-            raise ValueError("a standard error needs two folds or more; fit the model with cv=5.")
-        last = len(mean) - 1
+        last, best = len(mean) - 1, last_smallest(mean)
+        few = best if np.isnan(spread).any() else within_one_standard_error(mean, spread)
         return cls(
             radii=np.asarray(results["radii"], dtype=float)[::-1],
             n_features=np.asarray(results["n_features_of_fit"])[::-1],
             mean_loss=np.asarray(mean, dtype=float)[::-1],
             standard_error=np.asarray(spread, dtype=float)[::-1],
-            best=last - last_smallest(mean),
-            few=last - within_one_standard_error(mean, spread),
-            loss_label=canvas.loss_label_of(model),
+            best=last - best,
+            few=last - few,
+            loss_label=ERROR if getattr(model, "scoring", None) is None else SCORE,
         )
 
-    def _title(self) -> str:
-        return (
-            f"{self.loss_label[0].upper()}{self.loss_label[1:]} by number of features, ± one standard error"
+    def _chart(self) -> Chart:
+        n, mean, spread = self.n_features, self.mean_loss, self.standard_error
+        limit, loss = "smallest + its standard error", "mean of the folds, ± one standard error"
+        tips = {
+            "features": [f"{k:,}" for k in n],
+            self.loss_label: [f"{each:.3f}" for each in mean],
+            "radius s": [f"{each:.3g}" for each in self.radii],
+        }
+        marked = [
+            Mark("points", what, colour, n[[at]], mean[[at]], size=110, label=f"{what}: {n[at]:,} features")
+            for what, at, colour in (("smallest", self.best, SECOND), ("fewest", self.few, NOISE))
+        ]
+        return Chart(
+            x=Axis("number of features, of the fit on all samples", scale="symlog", is_count=True),
+            # An error begins at zero, minus a score need not.
+            y=Axis(self.loss_label, starts_at_zero=bool(mean.min() >= 0.0)),
+            marks=[
+                Mark("intervals", "spread", PALE, n, mean - spread, y2=mean + spread),
+                Mark("rule", "limit", INK, y=(mean + spread)[self.best], is_dashed=True, label=limit),
+                Mark("line", "loss", MAIN, n, mean, label=loss, tips=tips),
+                *marked,
+            ],
+            title=f"{self.loss_label[0].upper()}{self.loss_label[1:]} by number of features",
         )
-
-    def _draw(self, ax: Any) -> None:
-        n, mean = self.n_features, self.mean_loss
-        # Zero and one feature have their place, and many do not push few together.
-        ax.set_xscale("symlog", linthresh=1.0)
-        ax.xaxis.set_major_formatter("{x:g}")
-        self.error_bars_ = ax.errorbar(n, mean, yerr=self.standard_error, fmt="none", color=PALE, zorder=1)
-        (self.loss_line_,) = ax.plot(n, mean, color=BLUE, marker="o", markersize=4, label="mean of the folds")
-        self.limit_line_ = ax.axhline(
-            mean[self.best] + self.standard_error[self.best],
-            color=BLACK,
-            linestyle="--",
-            linewidth=1.0,
-            label="smallest + its standard error",
-        )
-        self.best_point_, self.few_point_ = (
-            ax.scatter(
-                n[place], mean[place], s=90, color=colour, zorder=3, label=f"{what}: {n[place]} features"
-            )
-            for place, colour, what in ((self.best, GREEN, "smallest error"), (self.few, ORANGE, "fewest"))
-        )
-        ax.set_xlabel("number of features, of the fit on all samples")
-        ax.set_ylabel(self.loss_label)
-        canvas.leave_room_above(ax, mean)
-        canvas.add_legend(ax, loc="upper center", ncols=2)
 
 
 # The quantile of the noise below which a result counts as better than noise.
@@ -292,10 +280,8 @@ class PermutationTestDisplay(Display):
     ----------
     ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    bars_ : BarContainer
-        The histogram.
-    statistic_line_, noise_floor_line_ : Line2D
-        The two lines; the second is None without a noise floor.
+    artists_ : dict
+        The bars ``"permutations"`` and the lines ``"observed"`` and, if there is one, ``"noise floor"``.
 
     See Also
     --------
@@ -362,33 +348,27 @@ class PermutationTestDisplay(Display):
         counts, edges = np.histogram(self.null_distribution, bins=_bin_edges(self.null_distribution))
         return counts, edges
 
-    def _title(self) -> str:
-        return (
-            f"R* of the labels against permuted ones, p = {self.pvalue:.3g} "
-            f"with {self.n_permutations} permutations"
+    def _chart(self) -> Chart:
+        counts, edges = self.histogram()
+        tips = {
+            "R*": [f"{low:.3f} to {high:.3f}" for low, high in pairwise(edges)],
+            "permutations": [str(n) for n in counts],
+        }
+        null = f"R* of {len(self.null_distribution)} permutations"
+        marks = [
+            Mark("bars", "permutations", NOISE, edges[:-1], 0.0, edges[1:], counts, label=null, tips=tips)
+        ]
+        if (floor := self.noise_floor) is not None:
+            label = f"noise floor, their {LEVEL:.0%} quantile, {floor:.3f}"
+            marks.append(Mark("rule", "noise floor", INK, floor, is_dashed=True, label=label))
+        observed = f"observed labels, {self.statistic:.3f}"
+        return Chart(
+            x=Axis("worst-case error R*"),
+            y=Axis("number of permutations", is_count=True),
+            marks=[*marks, Mark("rule", "observed", SECOND, self.statistic, label=observed)],
+            title=f"R* of the labels against permuted ones, p = {self.pvalue:.3g} "
+            f"with {self.n_permutations} permutations",
         )
-
-    def _draw(self, ax: Any) -> None:
-        _, _, self.bars_ = ax.hist(
-            self.null_distribution,
-            bins=_bin_edges(self.null_distribution),
-            color=SKY,
-            edgecolor="white",
-            linewidth=0.5,
-            label=f"R* of {len(self.null_distribution)} permutations",
-        )
-        self.noise_floor_line_ = None
-        if self.noise_floor is not None:
-            label = f"{LEVEL:.0%} quantile of the permutations: {self.noise_floor:.3f}"
-            self.noise_floor_line_ = ax.axvline(self.noise_floor, color=BLACK, linestyle="--", label=label)
-        self.statistic_line_ = ax.axvline(
-            self.statistic, color=ORANGE, linewidth=2.5, label=f"observed labels: {self.statistic:.3f}"
-        )
-        ax.set_xlabel("worst-case error R*")
-        ax.set_ylabel("number of permutations")
-        ax.yaxis.get_major_locator().set_params(integer=True)
-        canvas.leave_room_for_legend(ax)
-        canvas.add_legend(ax, loc="upper left")
 
 
 def _bin_edges(values: FloatArray) -> FloatArray:

@@ -13,17 +13,13 @@ from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import canvas
-from minimaxrisk.inspection.canvas import BLACK, BLUE, PALE, RowsDisplay
+from minimaxrisk.inspection.canvas import Display
+from minimaxrisk.inspection.chart import INK, MAIN, PALE, SOFT, Axis, Chart, Mark, bars_of_rows, class_colour
 from minimaxrisk.samples.validation import positions_of_labels
-
-SELECTING = "a fitted MinimaxRiskClassifier or L1SVMClassifier"
-OF_SELECTION = ("feature_importances_", "selected_features_", "classes_")
-# More classes than this, and their legend would cover bars.
-MOST_INSIDE = 4
 
 
 @dataclass(eq=False, kw_only=True)
-class SelectedFeaturesDisplay(RowsDisplay):
+class SelectedFeaturesDisplay(Display):
     """Bars of standardised coefficients, whose total length is the importance of the feature.
 
     Bars of two classes go to the left for the first class and to the right for the second. With more classes,
@@ -44,10 +40,11 @@ class SelectedFeaturesDisplay(RowsDisplay):
     ----------
     ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    bars_ : list of BarContainer
-        One per class, with a bar per feature.
+    artists_ : dict
+        By the names of the classes, bars with one per feature.
     """
 
+    names: list[str]
     coefficients: FloatArray
     classes: list[str]
     n_selected: int
@@ -71,10 +68,10 @@ class SelectedFeaturesDisplay(RowsDisplay):
             Ready to ``plot``.
         """
         check_positive_integer("max_features", max_features)
-        classifier = canvas.fitted_classifier(model, ("coef_", *OF_SELECTION), SELECTING)
+        classifier = canvas.fitted_model(model, cls.__name__)
         selected = canvas.by_importance(classifier)
         shown = selected[:max_features]
-        coef = np.asarray(classifier.coef_)[:, shown]
+        coef = classifier._fitted_rule().full_coef[:, shown]
         importance = np.asarray(classifier.feature_importances_)[shown]
         return cls(
             names=canvas.feature_names_of(model, shown, feature_names),
@@ -84,37 +81,28 @@ class SelectedFeaturesDisplay(RowsDisplay):
             n_selected=len(selected),
         )
 
-    def _draw(self, ax: Any) -> None:
-        pieces = self._pieces()
-        self.bars_ = [
-            ax.barh(
-                range(len(self.names)),
-                piece,
-                left=_inner_ends(pieces, position),
-                label=label,
-                **canvas.class_style(position),
-            )
-            for position, (piece, label) in enumerate(zip(pieces, self.classes, strict=True))
-        ]
-        ax.use_sticky_edges = False  # or the longest bar would end in the frame
-        ax.axvline(0.0, color=BLACK, linewidth=0.8)
-        self._label_rows(ax)
-        ax.set_xlabel("standardised coefficient")
-        if self.names:
-            title = "larger values favour" if len(self.coefficients) == 1 else "right: for, left: against"
-            outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-            canvas.add_legend(ax, title=title, **(outside if len(self.classes) > MOST_INSIDE else {}))
+    def _chart(self) -> Chart:
+        pieces, places = self._pieces(), np.arange(len(self.names))
+        bars = []
+        for position, label in enumerate(self.classes):
+            start = _inner_ends(pieces, position)
+            end = start + pieces[position]
+            bars.append(bars_of_rows(label, class_colour(position), places, start, end, label=label))
+        is_pair = len(self.coefficients) == 1
+        sides = "coloured by the class favoured" if is_pair else "right: for the class, left: against it"
+        few = f"the {len(self.names)} most important of " if len(self.names) < self.n_selected else ""
+        return Chart(
+            x=Axis(f"standardised coefficient, {sides}"),
+            y=Axis("feature", rows=self.names),
+            marks=[Mark("rule", "zero", SOFT, 0.0, is_dashed=True), *bars],
+            title=f"Selected features: {few}{self.n_selected}",
+        )
 
     def _pieces(self) -> FloatArray:
         """A row per class; a single row is split by its sign, which tells the class."""
         if len(self.coefficients) > 1:
             return self.coefficients
         return np.vstack([np.minimum(self.coefficients, 0.0), np.maximum(self.coefficients, 0.0)])
-
-    def _title(self) -> str:
-        if len(self.names) == self.n_selected:
-            return f"Selected features: {self.n_selected}"
-        return f"Selected features: the {len(self.names)} most important of {self.n_selected}"
 
 
 def _inner_ends(pieces: FloatArray, position: int) -> FloatArray:
@@ -130,7 +118,7 @@ COLOUR_END = 2.5
 
 
 @dataclass(eq=False, kw_only=True)
-class SelectedValuesDisplay(RowsDisplay):
+class SelectedValuesDisplay(Display):
     """Heat map of standardised values: a row per feature, a column per sample, samples ordered by class.
 
     Parameters
@@ -156,15 +144,13 @@ class SelectedValuesDisplay(RowsDisplay):
     ----------
     ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    image_ : AxesImage
-        The heat map.
-    border_lines_ : list of Line2D
-        The lines between classes.
+    artists_ : dict
+        The heat map ``"values"``, and ``"borders"``, the lines between classes.
     """
 
     _size: ClassVar[tuple[float, float]] = (8.0, 4.4)
-    _grid: ClassVar[str] = ""
 
+    names: list[str]
     columns: IntArray
     samples: IntArray
     sample_names: list[str]
@@ -213,7 +199,7 @@ class SelectedValuesDisplay(RowsDisplay):
         """
         check_positive_integer("max_features", max_features)
         check_positive_integer("max_samples", max_samples)
-        classifier = canvas.fitted_classifier(model, OF_SELECTION, SELECTING)
+        classifier = canvas.fitted_model(model, cls.__name__)
         labels = column_or_1d(y)
         if sample_names is not None:
             canvas.check_number_of_names("sample_names", sample_names, len(labels))
@@ -235,8 +221,19 @@ class SelectedValuesDisplay(RowsDisplay):
             n_samples=len(labels),
         )
 
-    def _draw(self, ax: Any) -> None:
-        self.image_ = ax.imshow(
+    def _chart(self) -> Chart:
+        """Axes alone: a heat map is no mark of a chart."""
+        features = f"{self.n_selected} selected features"
+        if len(self.names) < self.n_selected:
+            features = f"the {len(self.names)} most important of {features}"
+        samples = f"{self.n_samples} samples"
+        if len(self.samples) < self.n_samples:
+            samples = f"{len(self.samples)} of {samples}"
+        return Chart(Axis("sample"), Axis("feature", rows=self.names), title=f"{features}, {samples}")
+
+    def _draw(self, chart: Chart) -> dict[str, Any]:
+        ax = self.ax_
+        image = ax.imshow(
             self.values,
             aspect="auto",
             # Without features there is no height, and matplotlib wants one.
@@ -247,23 +244,15 @@ class SelectedValuesDisplay(RowsDisplay):
             interpolation="nearest",
         )
         borders = np.flatnonzero(np.diff(self.labels)) + 0.5
-        self.border_lines_ = [ax.axvline(border, color=BLACK, linewidth=1.0) for border in borders]
+        lines = [ax.axvline(border, color="0.1", linewidth=1.0) for border in borders]
         ax.set_yticks(range(len(self.names)), labels=self.names)
         ax.tick_params(axis="both", length=0)
         present = np.unique(self.labels)
         middles = [float(np.flatnonzero(self.labels == k).mean()) for k in present]
         ax.set_xticks(middles, labels=[self.classes[k] for k in present])
         ax.spines[:].set_visible(False)
-        self.figure_.colorbar(self.image_, ax=ax, label="standard deviations from the mean", extend="both")
-
-    def _title(self) -> str:
-        features = f"{self.n_selected} selected features"
-        if len(self.names) < self.n_selected:
-            features = f"the {len(self.names)} most important of {features}"
-        samples = f"{self.n_samples} samples"
-        if len(self.samples) < self.n_samples:
-            samples = f"{len(self.samples)} of {samples}"
-        return f"{features}, {samples}"
+        self.figure_.colorbar(image, ax=ax, label="standard deviations from the mean", extend="both")
+        return {"values": image, "borders": lines}
 
 
 def _standardised(X: DataMatrix, columns: IntArray) -> FloatArray:
@@ -275,7 +264,7 @@ def _standardised(X: DataMatrix, columns: IntArray) -> FloatArray:
 
 
 @dataclass(eq=False, kw_only=True)
-class StabilityDisplay(RowsDisplay):
+class StabilityDisplay(Display):
     """Bars of the largest selection frequencies, with the threshold and the bounds on false selections.
 
     Parameters
@@ -297,12 +286,12 @@ class StabilityDisplay(RowsDisplay):
     ----------
     ax_, figure_ : Axes, Figure
         Where ``plot`` has drawn.
-    bars_ : BarContainer
-        A bar per feature.
-    threshold_line_ : Line2D
-        The threshold.
+    artists_ : dict
+        The bars ``"reached"``, of the features that reach the threshold, and ``"missed"``, of the others,
+        and the line ``"threshold"``.
     """
 
+    names: list[str]
     frequencies: FloatArray
     threshold: float
     n_features: int
@@ -329,9 +318,14 @@ class StabilityDisplay(RowsDisplay):
             Ready to ``plot``.
         """
         check_positive_integer("max_features", max_features)
-        drawn = ("selection_frequencies_", "n_features_in_", "false_selection_bounds_")
-        canvas.check_fitted("selector", selector, "a MinimaxRiskSelector fitted with stability=True", drawn)
-        bounds = selector.false_selection_bounds_
+        selector = canvas.fitted_model(selector, cls.__name__)
+        bounds = vars(selector).get("false_selection_bounds_")
+        if bounds is None:
+            raise ValueError(
+                "StabilityDisplay draws bounds on false selections, and this fit has none; fit "
+                "MinimaxRiskSelector with stability=True, or MinimaxRiskEnsembleClassifier with "
+                "complementary=True and subsample=0.5."
+            )
         frequencies = np.asarray(selector.selection_frequencies_, dtype=float)
         shown = np.argsort(-frequencies, kind="stable")[:max_features]
         shown = shown[frequencies[shown] > 0]
@@ -345,17 +339,19 @@ class StabilityDisplay(RowsDisplay):
             shah_samworth=float(bounds.shah_samworth),
         )
 
-    def _draw(self, ax: Any) -> None:
-        colours = np.where(self.frequencies >= self.threshold, BLUE, PALE)
-        self.bars_ = ax.barh(range(len(self.names)), self.frequencies, color=colours)
-        self.threshold_line_ = ax.axvline(self.threshold, color=BLACK, linestyle="--")
-        self._label_rows(ax)
-        ax.set_xlim(0.0, 1.0)
-        ax.set_xlabel(f"selection frequency (dashed: threshold {self.threshold:g})")
-
-    def _title(self) -> str:
-        return (
-            f"{self.n_selected} of {self.n_features} features reach the threshold\n"
-            f"expected false selections: {at_most(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
-            f"{at_most(self.shah_samworth)} (Shah–Samworth)"
+    def _chart(self) -> Chart:
+        reach = self.frequencies >= self.threshold
+        bars = [
+            bars_of_rows(name, colour, np.flatnonzero(which), 0.0, self.frequencies[which])
+            for name, colour, which in (("reached", MAIN, reach), ("missed", PALE, ~reach))
+        ]
+        return Chart(
+            x=Axis(f"selection frequency (dashed: threshold {self.threshold:g})", limits=(0.0, 1.0)),
+            y=Axis("feature", rows=self.names),
+            marks=[*bars, Mark("rule", "threshold", INK, self.threshold, is_dashed=True)],
+            title=(
+                f"{self.n_selected} of {self.n_features} features reach the threshold\n"
+                f"expected false selections: {at_most(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
+                f"{at_most(self.shah_samworth)} (Shah–Samworth)"
+            ),
         )

@@ -192,6 +192,11 @@ class AverageRule:
         rules = self.members if self.ball is None else [*self.members, self.ball]
         return all(rule.is_finite for rule in rules)
 
+    @property
+    def full_coef(self) -> FloatArray:
+        """The mean of the members' coefficients of all columns."""
+        return np.asarray(sum(member.full_coef for member in self.members) / len(self.members))
+
     def restricted_to(self, columns: IntArray) -> AverageRule:
         """The same rule for a matrix that has these ascending columns alone."""
         members = [member.restricted_to(columns) for member in self.members]

@@ -29,7 +29,6 @@ from minimaxrisk.app.cli.training import (
 )
 from minimaxrisk.app.files import Study, read_training_study
 from minimaxrisk.app.files.binary_formats import add_to_h5ad
-from minimaxrisk.app.report.findings import coefficients_of
 from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
 from minimaxrisk.app.storage import save_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -129,7 +128,7 @@ def write_back_fit(path: Path, trained: Trained) -> None:
     probabilities = model.predict_proba(features)
     selected = np.zeros(trained.fit.X.shape[1], dtype=bool)
     selected[model.selected_features_] = True
-    coef = coefficients_of(model)
+    coef = model._fitted_rule().full_coef
     towards = model.classes_[-1:] if len(coef) == 1 else model.classes_
     coefficients = {f"coefficient_{c}": row for c, row in zip(towards, coef, strict=True)}
     distribution = model.worst_case_distribution_

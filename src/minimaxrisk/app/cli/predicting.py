@@ -15,6 +15,7 @@ from scipy import sparse
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.doubts import Doubt
+from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import Source
@@ -26,7 +27,6 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.statement import ErrorBound
-from minimaxrisk.guarantees.training_scale import ScaleComparison
 
 ON_SCALE = "on_training_scale"
 DRAW = "draw_probability"  # with which the randomized rule draws a label

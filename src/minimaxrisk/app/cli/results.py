@@ -287,13 +287,13 @@ def _other_classifiers(trained: Trained, findings: Findings) -> list[str]:
 
 
 def _selection(findings: Findings) -> list[str]:
-    """The most important features: which classes higher values point to, and means of classes."""
+    """The most important features: which classes higher values favour, and means of classes."""
     table, classes, weight = findings.features, findings.data.classes, findings.fit.ball_weight
     ball = "" if weight is None else f"; {about_ball(weight)}"
     lines = [_line("selected features", f"{table.n_selected} of {findings.data.n_features}{ball}")]
     if not table.n_selected:
         return lines
-    rows = [["feature", "importance", "higher values point", "means of classes"]]
+    rows = [["feature", "importance", "higher values favour", "means of classes"]]
     for j in range(min(MOST_NAMED, table.n_selected)):
         words = _printable(table.directions[j].in_words)
         # Long names of classes do not fit into a line; the page and --json have them.

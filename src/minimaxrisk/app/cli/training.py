@@ -12,6 +12,7 @@ from minimaxrisk._utils.arguments import listed
 from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+from minimaxrisk.analysis.training_scale import training_scale
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled
@@ -25,7 +26,6 @@ from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
-from minimaxrisk.guarantees.training_scale import training_scale
 from minimaxrisk.guarantees.verification import verify
 
 # Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
@@ -157,7 +157,7 @@ def refuse_too_many(n_permutations: int, n_samples: int) -> None:
     if gigabytes > MOST_GIGABYTES or days > MOST_DAYS:
         raise ValueError(
             f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, even "
-            f"at {PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 tell p-values down to 0.001."
+            f"at {PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 permutations resolve p ≥ 0.001."
         )
 
 

@@ -194,7 +194,7 @@ def tabulate_features(
     """Coefficients, importance, and the features one by one."""
     columns = by_importance(model)
     classes = [str(label) for label in model.classes_]
-    coefficients = coefficients_of(model)[:, columns]
+    coefficients = model._fitted_rule().full_coef[:, columns]
     return FeatureTable(
         columns=columns,
         names=tuple(str(names[j]) for j in columns),
@@ -208,13 +208,6 @@ def tabulate_features(
         q=contrasts.q[:, columns],
         frequency=None if frequencies is None else frequencies[columns],
     )
-
-
-def coefficients_of(model: Any) -> FloatArray:
-    """Of the decision function; of an ensemble the mean of its members."""
-    if not can(model, MEMBERS):
-        return np.asarray(model.coef_)
-    return np.asarray(sum(member.full_coef for member in model.members_) / len(model.members_))
 
 
 def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
@@ -613,28 +606,26 @@ MOST_NAMED = 2
 
 @dataclass(frozen=True)
 class Direction:
-    """The classes that higher values point to and away from, by the size of the coefficients."""
+    """The classes that higher values speak for and against, by the size of the coefficients.
+
+    Coefficients need not have the signs of the differences between means, so nothing is said of those.
+    """
 
     speaks_for: tuple[str, ...]
     speaks_against: tuple[str, ...]
-
-    @property
-    def in_words(self) -> str:
-        """``to ALL, away from AML``; of many classes the first ones."""
-        parts = (("to", self.speaks_for), ("away from", self.speaks_against))
-        return ", ".join(f"{kind} {_some(names)}" for kind, names in parts if names)
+    in_words: str  # what higher values favour: ``ill``, or ``b and a, not c``; of many classes the first ones
 
 
 def direction(coefficients: FloatArray, classes: Sequence[str]) -> Direction:
     """Of one feature: a single coefficient, or one for each class."""
     if len(coefficients) == 1:
         second = int(coefficients[0] > 0)
-        return Direction((classes[second],), (classes[1 - second],))
+        return Direction((classes[second],), (classes[1 - second],), isolate(classes[second]))
     order = np.argsort(-np.abs(coefficients), kind="stable").tolist()
-    return Direction(
-        tuple(classes[k] for k in order if coefficients[k] > 0),
-        tuple(classes[k] for k in order if coefficients[k] < 0),
-    )
+    favoured = tuple(classes[k] for k in order if coefficients[k] > 0)
+    against = tuple(classes[k] for k in order if coefficients[k] < 0)
+    words = ([_some(favoured)] if favoured else []) + ([f"not {_some(against)}"] if against else [])
+    return Direction(favoured, against, ", ".join(words))
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -15,13 +15,15 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.app.report import claims
 from minimaxrisk.app.report.explanations import Advice, Entry, in_doubt
-from minimaxrisk.app.report.figures import (
+from minimaxrisk.app.report.findings import Findings, LeftOut
+from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, percent, quoted, share, shortened
+from minimaxrisk.app.report.tables import FEW_FOLDS
+from minimaxrisk.app.report.vega import (
     DASHED,
     INK,
     POINT,
     Figure,
     Legend,
-    class_colour,
     layer,
     name_axis,
     nominal,
@@ -29,9 +31,7 @@ from minimaxrisk.app.report.figures import (
     quantitative,
     tip,
 )
-from minimaxrisk.app.report.findings import Findings, LeftOut
-from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, percent, quoted, share, shortened
-from minimaxrisk.app.report.tables import FEW_FOLDS
+from minimaxrisk.inspection.chart import class_colour
 
 N_FEATURES, N_SAMPLES = 8, 5
 LONGEST = 28  # letters of a name
@@ -116,7 +116,7 @@ def _bound(findings: Findings) -> Entry:
 
 @dataclass(frozen=True)
 class TopFeature:
-    """``colour`` is that of the class that higher values point to, if there is one."""
+    """``colour`` is that of the class that higher values favour, if there is one."""
 
     name: str
     points: str

@@ -19,7 +19,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import column_or_1d
 
-from minimaxrisk._utils.arrays import DataMatrix, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, IntArray, to_numpy
+from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare, usual_rivals
@@ -36,7 +37,6 @@ from minimaxrisk.analysis.doubts import Doubt, check_data
 from minimaxrisk.analysis.minimax_risk_path import path_of
 from minimaxrisk.analysis.permutation_test import (
     PermutationTestResult,
-    ignores_labels,
     permutation_test,
     tested_classifier,
 )
@@ -65,9 +65,10 @@ from minimaxrisk.guarantees.certified import (
     RADIUS_PATH,
     can,
     certified,
+    unwrapped,
 )
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
@@ -82,7 +83,6 @@ from minimaxrisk.inspection import (
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.inspection.canvas import (
     check_number_of_names,
-    last_step,
     names_of_columns,
     seen_by,
 )
@@ -453,8 +453,10 @@ class Subject:
         fit = model if isinstance(model, PosedFit) else None
         if fit is not None:
             model, X, y, scaler = fit.learner, fit.X, fit.y, fit.transformer
+        else:
+            X = to_numpy(computed(X))  # a report looks at single samples
         learner = model if scaler is None else make_pipeline(scaler, model)
-        last = last_step(learner)
+        last, transformer = unwrapped(learner)
         classifier: Any = certified(last, "report")
         refuse_other_order(X, y)
         y = column_or_1d(y)
@@ -468,17 +470,17 @@ class Subject:
         if sample_names is None:
             sample_names = _index_of(X) or [f"sample {i + 1}" for i in range(len(y))]
         check_number_of_names("sample_names", sample_names, len(y))
-        before = learner[:-1] if isinstance(learner, Pipeline) and len(learner) > 1 else None
+        # A single step as it is, several as a pipeline.
+        several = transformer is None or isinstance(transformer, Pipeline)
+        before = transformer if several else make_pipeline(transformer)
         if fit is None:
-            # A single step as it is, several as a pipeline.
-            transformer = before[0] if before is not None and len(before) == 1 else before
             fit = PosedFit(_without_names(classifier), X, y, groups=groups, transformer=transformer)
             fit.learner, fit.X_transformed = last, seen_by(learner, X)
         return cls(
             fit=fit,
             learner=learner,
             before=before,
-            uses_labels=before is not None and not ignores_labels(learner, has_weights=False),
+            uses_labels=not is_label_free(before),
             own=positions_of_labels(y, classifier.classes_),
             feature_names=names,
             sample_names=[str(name) for name in sample_names],

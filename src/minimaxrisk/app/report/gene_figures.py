@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk.app.report.figures import (
+from minimaxrisk.app.report.findings import Findings
+from minimaxrisk.app.report.phrases import capital, count, isolate, quoted, shortened
+from minimaxrisk.app.report.vega import (
     INK,
     LEFT,
     NOISE,
     SECOND,
     Figure,
     Legend,
-    class_colour,
     layer,
     name_axis,
     nominal,
@@ -22,9 +23,8 @@ from minimaxrisk.app.report.figures import (
     quantitative,
     tip,
 )
-from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import capital, count, isolate, quoted, shortened
 from minimaxrisk.inspection import SelectedValuesDisplay
+from minimaxrisk.inspection.chart import class_colour
 from minimaxrisk.inspection.features import COLOUR_END
 
 # Steps of colour, an odd number so that the middle one means "about the mean". The style sheet has as many.

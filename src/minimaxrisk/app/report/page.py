@@ -29,11 +29,8 @@ from minimaxrisk.app.atomic import checked_destination, write_whole
 from minimaxrisk.app.report import claims, explanations, first_screen, tables
 from minimaxrisk.app.report.explanations import PYTHON, Advice
 from minimaxrisk.app.report.figures import (
-    CONFIG,
-    Figure,
     comparison_figure,
     history_figure,
-    more_colours,
     permutation_figure,
     radius_figure,
     reliability_figure,
@@ -46,6 +43,7 @@ from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.gene_figures import N_STEPS, cells_of, heat_map_figure, volcano_figure
 from minimaxrisk.app.report.phrases import count, unbroken
 from minimaxrisk.app.report.tables import check_links, gene_links, gene_table
+from minimaxrisk.app.report.vega import CONFIG, Figure, more_colours
 from minimaxrisk.app.storage import current_versions, fingerprint
 
 # Pixels of the frame in a notebook; the page scrolls inside.

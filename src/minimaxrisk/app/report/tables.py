@@ -73,7 +73,7 @@ def gene_table(
     for name, values in (annotations or {}).items():
         columns.append((name, [values[j] for j in table.columns]))
     columns.append(("importance", table.importance))
-    columns.append(("higher values point", [one.in_words for one in table.directions]))
+    columns.append(("higher values favour", [one.in_words for one in table.directions]))
     one_row = len(table.coefficients) == 1
     for name, row in zip(["coefficient"] if one_row else classes, table.coefficients, strict=True):
         columns.append(("coefficient" if one_row else f"coefficient, {name}", row))

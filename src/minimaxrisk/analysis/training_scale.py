@@ -1,0 +1,352 @@
+"""Whether new samples are on the scale of the training data: logarithms, other units, other normalisation.
+
+A linear rule applied to values on another scale is confident and wrong, and no bound holds. So the columns
+that a model uses are compared with those of its training data, by two numbers per sample.
+
+Its distance: the mean over columns of ``|x_j - m_j| / s_j``, where m are the means and s the standard
+deviations of the training data. Other units and shifts make it large. Its profile: the logarithm of the mean
+of ``|x_j - median of x|`` over columns, by how much the columns of a sample differ from each other.
+Logarithms of large numbers are all near zero next to s, so that their distance can be small, but they differ
+little from each other. Both are compared with those of the training samples; one new sample is enough.
+
+Several samples show more. A shift of all columns shows in the offset of a sample, the mean over columns of
+``(x_j - m_j) / s_j`` with its sign, in which the noise of the columns cancels. And exchanged names of columns
+show in the rank correlation of the samples' means with m, over a thousand columns, used or not.
+
+What is not caught: exchanged names, if the columns of the training data have similar means (as standardised
+ones do), if they are few, if the file holds the used columns alone, or if only some names were exchanged;
+shifts and factors within what training samples differ by; samples of another kind with such values; and, of
+fewer than five samples, any of what several show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import spearmanr
+from sklearn.utils import check_array
+
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, columns_of
+from minimaxrisk.guarantees.certified import columns_used_by
+from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
+
+# Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.3% of the honest
+# samples are beyond these limits, and all of those in logarithms, 100 times as large or standardised.
+TIMES_LARGEST = 2.0  # the distance, of the largest among training samples
+STANDARD_DEVIATIONS = 5.0  # the profile, from its mean
+# The offset of the median sample of a file, against those of training samples, and the rank correlation of
+# its means with those of the training data, against that of a few training samples. On the halves no five
+# honest samples of a class are called shifted or exchanged, and all files with exchanged names are.
+SEVERAL = 5  # fewer samples are taken one by one
+SMALLEST_OFFSET, OFFSET_TIMES_LARGEST = 1.0, 1.5
+SMALLEST_LIKENESS = 0.5  # of that of a few training samples
+FEWEST_COLUMNS, MOST_COLUMNS = 20, 1000  # whose means are compared
+CLEAR_LIKENESS = 0.6  # of a few training samples; below, exchanged names are not looked for
+# A smaller one is not called another unit: arrays, days and bases of logarithms differ by as much.
+SMALLEST_FACTOR = 4.0
+LOGARITHMS: dict[str, tuple[float, Any, Any]] = {  # base, power and logarithm
+    "base-2": (2.0, np.exp2, np.log2),
+    "natural": (np.e, np.exp, np.log),
+    "base-10": (10.0, partial(np.power, 10.0), np.log10),
+}
+EXCHANGED = "values of other columns"
+
+
+@dataclass(frozen=True)
+class ScaleComparison:
+    """Outcome of ``TrainingScale.compare``.
+
+    Attributes
+    ----------
+    differs : ndarray of bool of shape (n_samples,)
+        Which samples are not on the scale of the training data.
+    distances : ndarray of shape (n_samples,)
+        How far the used columns are from their means in the training data, in standard deviations.
+    whole : bool
+        Whether that is so for the samples together, and not for a few of them.
+    looks_like : str or None
+        What would explain it, where something simple does.
+    """
+
+    differs: BoolArray
+    distances: FloatArray
+    whole: bool
+    looks_like: str | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no sample differs."""
+        return not self.differs.any()
+
+    @property
+    def statement(self) -> str:
+        """The outcome in words; empty where all samples are on the scale of the training data."""
+        n, n_differing = len(self.differs), int(self.differs.sum())
+        if not n_differing:
+            return ""
+        guess = f"They look like {self.looks_like}. " if self.looks_like else ""
+        if not self.whole:
+            are = "is" if n_differing == 1 else "are"
+            return (
+                f"{n_differing} of {n} samples {are} unlike all training data in the columns that the model "
+                f"uses: on another scale, or of another kind. {guess}Their predictions are worth nothing "
+                "until that is explained, and no bound holds for them."
+            )
+        if self.looks_like == EXCHANGED:
+            return (
+                f"the columns of these {n} samples do not rank as those of the training data do: names of "
+                "columns may have been exchanged. The predictions are worth nothing, and no bound holds: "
+                "give the columns their right names."
+            )
+        which = "the sample is" if n == 1 else f"all {n} samples are"
+        return (
+            f"{which} on another scale than the training data in the columns that the model uses. {guess}"
+            "The predictions are worth nothing, and no bound holds: bring the values to the scale of the "
+            "training data."
+        )
+
+
+@dataclass(frozen=True)
+class TrainingScale:
+    """What the used columns of the training data were like; ``training_scale`` makes it.
+
+    Attributes
+    ----------
+    n_features : int
+        How many columns the training data have.
+    columns : ndarray of int of shape (n_used,)
+        Those that the model uses.
+    means, spread : ndarray of shape (n_used,)
+        Their means and standard deviations.
+    largest_distance : float
+        A sample whose mean distance from the means, in standard deviations, is beyond it differs.
+    profile : ndarray of shape (2,)
+        Between these logarithms the columns of one sample differ from each other.
+    largest_offset : float
+        Several samples whose median offset from the means, in standard deviations, is beyond it are shifted.
+    compared : ndarray of int of shape (n_compared,)
+        Columns by which exchanged names are recognized, used or not.
+    compared_means : ndarray of shape (n_compared,)
+        Their means.
+    likeness : float
+        Several samples whose means have a rank correlation with these below it have other columns under
+        these names. Minus 1 where a few training samples are too little like the others to tell.
+    """
+
+    n_features: int
+    columns: IntArray
+    means: FloatArray = field(repr=False)
+    spread: FloatArray = field(repr=False)
+    largest_distance: float
+    profile: FloatArray
+    largest_offset: float
+    compared: IntArray = field(repr=False)
+    compared_means: FloatArray = field(repr=False)
+    likeness: float
+
+    def compare(self, X: Any) -> ScaleComparison:
+        """Compare new samples with the training data.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All columns, in their order, as the training data had them before any scaling; those that the
+            model does not use may be zero.
+
+        Returns
+        -------
+        ScaleComparison
+            Which samples differ, and what would explain it.
+
+        Raises
+        ------
+        ValueError
+            If X has another number of columns.
+        """
+        table = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        if table.ndim != 2 or table.shape[1] != self.n_features:
+            raise ValueError(
+                f"X must have the {self.n_features} columns of the training data, got shape {table.shape}."
+            )
+        used = _dense(table, self.columns)
+        differs, is_exchanged = self._differs(used), self._has_other_columns(table)
+        whole = self._is_another_scale(used) or is_exchanged
+        if whole:
+            differs = np.ones(len(used), dtype=bool)
+        guess = self._explanation(used[differs], is_exchanged=is_exchanged) if differs.any() else None
+        return ScaleComparison(differs, self._distances(used), whole, guess)
+
+    def _differs(self, used: FloatArray) -> BoolArray:
+        """Sample by sample; what overflows is on another scale."""
+        profiles = _profiles(used)
+        is_usual = (profiles >= self.profile[0]) & (profiles <= self.profile[1])
+        return ~((self._distances(used) <= self.largest_distance) & is_usual)
+
+    def _distances(self, used: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.abs((used - self.means) / self.spread).mean(axis=1))
+
+    def _is_another_scale(self, used: FloatArray) -> bool:
+        """Whether most samples differ, or several are shifted, each of which may be inconspicuous."""
+        is_shifted = len(used) >= SEVERAL and self._is_shifted(used)
+        return is_shifted or 2 * int(self._differs(used).sum()) > len(used)
+
+    def _is_shifted(self, used: FloatArray) -> bool:
+        offsets = ((used - self.means) / self.spread).mean(axis=1)
+        return bool(abs(np.median(offsets)) > self.largest_offset)
+
+    def _has_other_columns(self, table: DataMatrix) -> bool:
+        if table.shape[0] < SEVERAL or self.likeness < 0.0:
+            return False
+        values = _dense(table, self.compared)
+        if not values[:, ~np.isin(self.compared, self.columns)].any():
+            return False  # the file holds the used columns alone
+        return _likeness(values.mean(axis=0), self.compared_means) < self.likeness
+
+    def _explanation(self, used: FloatArray, *, is_exchanged: bool) -> str | None:
+        """What is plain to see, else the change whose reversal makes samples most like training data.
+
+        In training data the mean square of all standardised values is 1.
+        """
+        is_standardised = (np.abs(used.mean(axis=0)) < 0.05) & (np.abs(used.std(axis=0) - 1.0) < 0.1)
+        if len(used) >= SEVERAL and np.mean(is_standardised) > 0.5:
+            return "columns brought to mean 0 and standard deviation 1"
+        if is_exchanged:
+            return EXCHANGED
+        found: dict[str, float] = {}
+        with np.errstate(all="ignore"):
+            for name, undo in self._changes(used):
+                back = undo(used)
+                if np.isfinite(back).all() and not self._is_another_scale(back):
+                    found[name] = abs(np.log(np.mean(((back - self.means) / self.spread) ** 2)))
+        return min(found, key=lambda name: found[name]) if found else None
+
+    def _changes(self, used: FloatArray) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
+        for name, (_, power, logarithm) in LOGARITHMS.items():
+            yield f"{name} logarithms of such values", power
+            yield f"values of which the training data are the {name} logarithms", logarithm
+        for had, name in permutations(LOGARITHMS, 2):
+            # log_b v = log_a v * log a / log b: less than what another unit would have to differ by.
+            factor = np.log(LOGARITHMS[name][0]) / np.log(LOGARITHMS[had][0])
+            yield f"{name} logarithms where the training data are {had} ones", partial(np.multiply, factor)
+        if self._is_shifted(used):
+            shift = float(np.median((used - self.means).mean(axis=0)))
+            more, by = ("more" if shift > 0 else "less"), f"{abs(shift):.2g}"
+            yield f"such values with {by} {more} in every column", lambda x: x - shift
+        if np.isfinite(self.profile).all():
+            ratio = float(np.exp(np.median(_profiles(used)) - self.profile.mean()))
+            if 0.0 < ratio < np.inf and not 1 / SMALLEST_FACTOR < ratio < SMALLEST_FACTOR:
+                yield f"values about {_rounded(ratio)} times as large", lambda x: x / ratio
+
+
+def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
+    """Are new samples on the scale of the training data? ``.compare(X_new)`` of the result says so.
+
+    To be asked before a model is applied to them: a model of raw intensities answers to logarithms with
+    confidence, and wrongly.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of this library that has a certificate, alone, at the end of a pipeline that keeps
+        the columns, or in a search.
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+        The instances that it was fitted on.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    before_scaling : {ndarray, sparse matrix} of shape (n_samples, n_features) or None, default=None
+        The same columns before a scaler, where new samples are to be compared before it: behind one that
+        clips, all scales look alike.
+
+    Returns
+    -------
+    TrainingScale or None
+        None for a model that uses no column: it says the same of every sample.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from minimaxrisk import MinimaxRiskClassifier, training_scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MinimaxRiskClassifier().fit(X[:400], y[:400])
+    >>> scale = training_scale(model, X[:400], y[:400])
+    >>> int(scale.compare(X[400:]).differs.sum())
+    0
+    >>> scale.compare(100 * X[400:401]).whole
+    True
+    """
+    fit = PosedFit(model, X, y)
+    model, data = fit.model, fit.data
+    check_classes(model, data)
+    seen = data.X if before_scaling is None else before_scaling
+    if fit.transformer is not None and before_scaling is None:
+        seen = check_array(X, accept_sparse="csr", dtype="numeric")
+        if seen.shape[1] != model.n_features_in_:
+            raise ValueError(
+                "the steps of the pipeline make other columns than those of X, in which new samples come; "
+                "pass its last step and the transformed X, and compare transformed samples."
+            )
+    columns = columns_used_by(model)
+    if not len(columns):
+        return None
+    n, n_features = seen.shape
+    used = _dense(seen, columns)
+    means, spread = used.mean(axis=0), used.std(axis=0)
+    spread[spread == 0.0] = 1.0
+    offsets = (used - means) / spread * (n / (n - 1))  # from the mean of the other samples
+    places = np.linspace(0, n_features - 1, min(MOST_COLUMNS, n_features)).astype(np.intp)
+    compared = np.union1d(places, columns)
+    values = _dense(seen, compared)
+    few = np.linspace(0, n - 1, min(SEVERAL, n // 2)).astype(np.intp)
+    usual = _likeness(values[few].mean(axis=0), np.delete(values, few, axis=0).mean(axis=0))
+    is_clear = len(compared) >= FEWEST_COLUMNS and usual >= CLEAR_LIKENESS
+    return TrainingScale(
+        n_features=int(n_features),
+        columns=columns,
+        means=means,
+        spread=spread,
+        largest_distance=TIMES_LARGEST * float(np.abs(offsets).mean(axis=1).max()),
+        profile=_limits(_profiles(used)),
+        largest_offset=max(SMALLEST_OFFSET, OFFSET_TIMES_LARGEST * float(np.abs(offsets.mean(axis=1)).max())),
+        compared=compared,
+        compared_means=values.mean(axis=0),
+        likeness=SMALLEST_LIKENESS * usual if is_clear else -1.0,
+    )
+
+
+def _dense(X: DataMatrix, columns: IntArray) -> FloatArray:
+    part = columns_of(X, columns)
+    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+
+
+def _likeness(means: FloatArray, others: FloatArray) -> float:
+    """The rank correlation of two rows of means; 0 where one of them is constant."""
+    return float(spearmanr(means, others).statistic) if np.ptp(means) and np.ptp(others) else 0.0
+
+
+def _profiles(used: FloatArray) -> FloatArray:
+    """Logarithms of how much the columns of each sample differ; minus infinity where they do not."""
+    middle = np.median(used, axis=1, keepdims=True)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        return np.asarray(np.log(np.mean(np.abs(used - middle), axis=1)))
+
+
+def _limits(profiles: FloatArray) -> FloatArray:
+    """None where a training sample has the same number in all columns, as with a single one."""
+    if not np.isfinite(profiles).all():
+        return np.array([-np.inf, np.inf])
+    around, wide = profiles.mean(), STANDARD_DEVIATIONS * profiles.std(ddof=1)
+    return np.array([around - wide, around + wide])
+
+
+def _rounded(factor: float) -> str:
+    """A power of ten where it is near one, since units differ by these."""
+    power = 10.0 ** np.round(np.log10(factor))
+    near = power if 0.6 < factor / power < 1.6 else float(f"{factor:.1g}")
+    return f"{near:,.0f}" if near >= 1 else f"{near:g}"
