@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.constraints import moment_constraints
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, Snapshot
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
@@ -159,7 +158,7 @@ class _Search:
         if relay is not None:
             start = relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
-        self.point = InteriorPoint(self.iterated, moment_constraints(self.iterated), start)
+        self.point = InteriorPoint(self.iterated, self.iterated.moment_constraints(), start)
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()

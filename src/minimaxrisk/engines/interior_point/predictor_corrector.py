@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.constraints import MomentConstraints, moment_constraints
 from minimaxrisk.engines.interior_point.systems import (
     SIGNS,
     InstanceStep,
@@ -31,6 +30,7 @@ from minimaxrisk.engines.interior_point.systems import (
     system_for,
 )
 from minimaxrisk.engines.solution import Face, Stage
+from minimaxrisk.features.moment_constraints import MomentConstraints
 from minimaxrisk.problem.problem import Problem
 
 # How far towards the boundary a step goes.
@@ -81,7 +81,7 @@ def snapshot_near(problem: Problem, u: FloatArray, mu: FloatArray) -> Snapshot:
     stays far below the mean one: equal parts on both labels cancel in u.
     """
     # 1) The masses, inside all constraints.
-    constraints = moment_constraints(problem, is_exact=True)
+    constraints = problem.moment_constraints(is_exact=True)
     constraints.begin()
     centre = problem.centre[0] - problem.centre[1]
     away = u - centre
