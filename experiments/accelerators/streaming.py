@@ -10,7 +10,7 @@ import torch
 
 from experiments.accelerators.clock import median_seconds, upload_bandwidth
 from experiments.accelerators.workloads import EFFECT, N_INFORMATIVE, Row, certified
-from minimaxrisk.features.device_arrays import StreamedArray, weighted_sums
+from minimaxrisk.features.device import StreamedArray, weighted_sums
 
 
 def streamed(n: int, d: int) -> Iterator[Row]:

@@ -26,12 +26,11 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings, Enough
-from minimaxrisk.features import device, device_arrays, device_kernels, device_rows
+from minimaxrisk.features import device, device_constraints, device_kernels
 from minimaxrisk.features.batched import Kernels
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import DeviceFeatures, device_features
-from minimaxrisk.features.device_arrays import StreamedArray, streamed_if_asked
-from minimaxrisk.features.device_rows import DeviceRows, FactorOnDevice
+from minimaxrisk.features.device_constraints import DeviceRows, FactorOnDevice
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import upper_bound_of_some
 from minimaxrisk.samples.instances import distinct_instances
@@ -193,8 +192,8 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, few_numbers, monkeypatch):
     """The factor on the device, blocks of classes, units of their own, instances without labels."""
-    monkeypatch.setattr(device_rows, "FEWEST_ON_DEVICE", 50)
-    monkeypatch.setattr(device_rows, "FEW_NUMBERS", few_numbers)
+    monkeypatch.setattr(device_constraints, "FEWEST_ON_DEVICE", 50)
+    monkeypatch.setattr(device_constraints, "FEW_NUMBERS", few_numbers)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2
     X[y == 1, :5] += 0.5
@@ -221,7 +220,7 @@ def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, f
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_a_factor_made_on_the_device(elsewhere, few_numbers, monkeypatch):
     """Also of a matrix that is not positive definite to rounding, and of one that is not at all."""
-    monkeypatch.setattr(device_rows, "FEW_NUMBERS", few_numbers)
+    monkeypatch.setattr(device_constraints, "FEW_NUMBERS", few_numbers)
     rng = np.random.default_rng(0)
     values, right, weights, ones = rng.normal(size=(4, 9)), rng.normal(size=9), np.ones(4), np.ones(4)
     rows = DeviceRows(elsewhere(np.ascontiguousarray(values.T)))
@@ -255,11 +254,11 @@ def test_lists_of_the_nearest_constraints(room, study, monkeypatch):
         looks.append(k)
         return places_of_largest(values, k)
 
-    places_of_largest = device.places_of_largest
-    monkeypatch.setattr(device, "has_kernels", lambda array: True)
-    monkeypatch.setattr(device, "fused_nearby", made_here)
-    monkeypatch.setattr(device, "places_of_largest", look)
-    monkeypatch.setattr(device, "LISTED", room)
+    places_of_largest = device_constraints.places_of_largest
+    monkeypatch.setattr(device_constraints, "has_kernels", lambda array: True)
+    monkeypatch.setattr(device_constraints, "fused_nearby", made_here)
+    monkeypatch.setattr(device_constraints, "places_of_largest", look)
+    monkeypatch.setattr(device_constraints, "LISTED", room)
     model = MinimaxRiskClassifier().fit(strict(X), y)
     for name in ("n_features", "lower", "upper"):
         assert [record[name] for record in model.history_] == [record[name] for record in plain.history_]
@@ -391,14 +390,13 @@ def test_bad_numbers(elsewhere, study):
 def test_blocks_that_come_from_the_host(study, monkeypatch):
     """As for data larger than the device, here with a device that is the host itself."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(device_arrays, "BLOCK_BYTES", 40 * 8 * 170)
-    for module in (device, device_arrays):
-        monkeypatch.setattr(module, "BLOCK_ELEMENTS", 40 * 120)
+    monkeypatch.setattr(device, "BLOCK_BYTES", 40 * 8 * 170)
+    monkeypatch.setattr(device, "BLOCK_ELEMENTS", 40 * 120)
     elsewhere = "cuda" if torch.cuda.is_available() else "cpu"
     ways = []
 
     def stream(X):
-        ways.append(StreamedArray(X, torch.device(elsewhere)))
+        ways.append(device.StreamedArray(X, torch.device(elsewhere)))
         return ways[-1]
 
     monkeypatch.setattr(device, "streamed_if_asked", stream)
@@ -416,11 +414,11 @@ def test_blocks_that_come_from_the_host(study, monkeypatch):
 def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
     torch = pytest.importorskip("torch")
     X = torch.asarray(study[0])
-    assert streamed_if_asked(X) is X
-    assert streamed_if_asked(study[0]) is study[0]
+    assert device.streamed_if_asked(X) is X
+    assert device.streamed_if_asked(study[0]) is study[0]
     if torch.cuda.is_available():
-        assert streamed_if_asked(X.pin_memory()).device.type == "cuda"
-        assert streamed_if_asked(X.cuda()).device.type == "cuda"
+        assert device.streamed_if_asked(X.pin_memory()).device.type == "cuda"
+        assert device.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
 @pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), MinimaxRiskKernelClassifier()])

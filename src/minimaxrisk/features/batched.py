@@ -76,19 +76,16 @@ class Kernels(ABC):
 
     is_numpy: ClassVar[bool] = False
 
-    def __init__(self, features: Sequence[Any], tau: Sequence[Any], lam: Sequence[Any]) -> None:
-        """Of features with the same ``shared.key``, as many instances each, and their moments (B x d)."""
+    def __init__(self, problems: Sequence[tuple[Any, Any, Any]]) -> None:
+        """Of features with the same ``shared.key`` and as many instances each, with their tau and lambda."""
+        features, tau, lam = zip(*problems, strict=True)
         self.xp = namespace_of(lam[0])
-        self.tau, radii = (
-            self.concat([self.xp.reshape(each, (1, -1)) for each in vectors], axis=0)
-            for vectors in (tau, lam)
-        )
-        self.columns = self.columns_together(features, radii)
+        self.tau = self.concat([self.xp.reshape(each, (1, -1)) for each in tau], axis=0)
+        radii = self.concat([self.xp.reshape(each, (1, -1)) for each in lam], axis=0)
+        self.columns = self._columns_of(features, radii)
 
-    @staticmethod
     @abstractmethod
-    def columns_together(features: Sequence[Any], lam: Any) -> BatchColumns:
-        """Their columns, divided by the radii (problems x m)."""
+    def _columns_of(self, features: Sequence[Any], lam: Any) -> BatchColumns: ...
 
     @classmethod
     def batch_size(cls, n: int, d: int, n_blocks: int) -> int:
@@ -186,6 +183,62 @@ class Kernels(ABC):
         return self.xp.linalg.solve(self._matrices, right[:, :, None])[:, :, 0]
 
 
+class MatrixColumns:
+    """Columns of a matrix, or of parts of it.
+
+    Products are made in tiles of the same shape always, since the answer to one problem must not depend on
+    which others are asked with it.
+    """
+
+    def __init__(self, features: Sequence[Any], lam: FloatArray) -> None:
+        first = features[0]
+        self._matrix, self._d = first.whole, first.shape[1]
+        self.lam, self._factor = lam, 1.0 / lam
+        self._rows: IntArray | None = None
+        self._offset = np.zeros((len(lam), 0))
+        if first is not first.whole:
+            n_blocks = lam.shape[1] // self._d
+            self._rows = np.stack([part.rows for part in features])
+            self._factor *= np.stack([np.tile(part.factor, n_blocks) for part in features])
+            self._offset = self._factor * np.stack([np.tile(part.shift, n_blocks) for part in features])
+
+    def keep(self, places: IntArray) -> None:
+        self.lam, self._factor, self._offset = self.lam[places], self._factor[places], self._offset[places]
+        self._rows = None if self._rows is None else self._rows[places]
+
+    def products(self, weights: FloatArray) -> FloatArray:
+        if self._rows is None:
+            found = self._matrix.correlate_many(weights).reshape(self.lam.shape)
+            found *= self._factor
+            return found
+        lifted = np.zeros((len(weights), self._matrix.shape[0]))
+        rows = np.repeat(self._rows, len(weights) // len(self._rows), axis=0)
+        np.put_along_axis(lifted, rows, weights, axis=1)
+        found = self._matrix.correlate_many(lifted)
+        factors, offsets = self._factor.reshape(found.shape), self._offset.reshape(found.shape)
+        # Row by row, which stays in cache.
+        masses = weights.sum(axis=1)
+        for i, (factor, offset) in enumerate(zip(factors, offsets, strict=True)):
+            found[i] *= factor
+            found[i] -= masses[i] * offset
+        return found.reshape(self.lam.shape)
+
+    def columns(self, chosen: IntArray) -> FloatArray:
+        by_column, place = self._matrix.values.T, chosen % self._d
+        factor = np.take_along_axis(self._factor, chosen, axis=1)[:, :, None]
+        if self._rows is None:
+            columns = by_column.take(place, axis=0)
+            columns *= factor
+            return columns
+        columns = np.empty((*chosen.shape, self._rows.shape[1]))
+        for found, own, rows in zip(columns, place, self._rows, strict=True):
+            # Whole columns first: half the time of the same numbers by their places.
+            by_column.take(own, axis=0).take(rows, axis=1, out=found, mode="clip")
+        columns *= factor
+        columns -= np.take_along_axis(self._offset, chosen, axis=1)[:, :, None]
+        return columns
+
+
 class NumPyKernels(Kernels):
     """The same in plain NumPy and LAPACK."""
 
@@ -198,14 +251,13 @@ class NumPyKernels(Kernels):
     # last one.
     LOWER_CUT = 0.8
 
-    def __init__(self, features: Sequence[Any], tau: Sequence[Any], lam: Sequence[Any]) -> None:
-        super().__init__(features, tau, lam)
-        self._cut = np.full(len(features), np.inf)
+    def __init__(self, problems: Sequence[tuple[Any, Any, Any]]) -> None:
+        super().__init__(problems)
+        self._cut = np.full(len(problems), np.inf)
         self._place = np.zeros(self.tau.size, dtype=np.intp)
         self._factors: list[FloatArray] = []
 
-    @staticmethod
-    def columns_together(features: Sequence[Any], lam: FloatArray) -> MatrixColumns:
+    def _columns_of(self, features: Sequence[Any], lam: FloatArray) -> MatrixColumns:
         return MatrixColumns(features, lam)
 
     @classmethod
@@ -286,59 +338,3 @@ class NumPyKernels(Kernels):
         for i, factor in enumerate(self._factors):
             found[i] = dpotrs(factor, right[i], lower=1)[0]
         return found
-
-
-class MatrixColumns:
-    """Columns of a matrix, or of parts of it.
-
-    Products are made in tiles of the same shape always, since the answer to one problem must not depend on
-    which others are asked with it.
-    """
-
-    def __init__(self, features: Sequence[Any], lam: FloatArray) -> None:
-        first = features[0]
-        self._matrix, self._d = first.whole, first.shape[1]
-        self.lam, self._factor = lam, 1.0 / lam
-        self._rows: IntArray | None = None
-        self._offset = np.zeros((len(lam), 0))
-        if first is not first.whole:
-            n_blocks = lam.shape[1] // self._d
-            self._rows = np.stack([part.rows for part in features])
-            self._factor *= np.stack([np.tile(part.factor, n_blocks) for part in features])
-            self._offset = self._factor * np.stack([np.tile(part.shift, n_blocks) for part in features])
-
-    def keep(self, places: IntArray) -> None:
-        self.lam, self._factor, self._offset = self.lam[places], self._factor[places], self._offset[places]
-        self._rows = None if self._rows is None else self._rows[places]
-
-    def products(self, weights: FloatArray) -> FloatArray:
-        if self._rows is None:
-            found = self._matrix.correlate_many(weights).reshape(self.lam.shape)
-            found *= self._factor
-            return found
-        lifted = np.zeros((len(weights), self._matrix.shape[0]))
-        rows = np.repeat(self._rows, len(weights) // len(self._rows), axis=0)
-        np.put_along_axis(lifted, rows, weights, axis=1)
-        found = self._matrix.correlate_many(lifted)
-        factors, offsets = self._factor.reshape(found.shape), self._offset.reshape(found.shape)
-        # Row by row, which stays in cache.
-        masses = weights.sum(axis=1)
-        for i, (factor, offset) in enumerate(zip(factors, offsets, strict=True)):
-            found[i] *= factor
-            found[i] -= masses[i] * offset
-        return found.reshape(self.lam.shape)
-
-    def columns(self, chosen: IntArray) -> FloatArray:
-        by_column, place = self._matrix.values.T, chosen % self._d
-        factor = np.take_along_axis(self._factor, chosen, axis=1)[:, :, None]
-        if self._rows is None:
-            columns = by_column.take(place, axis=0)
-            columns *= factor
-            return columns
-        columns = np.empty((*chosen.shape, self._rows.shape[1]))
-        for found, own, rows in zip(columns, place, self._rows, strict=True):
-            # Whole columns first: half the time of the same numbers by their places.
-            by_column.take(own, axis=0).take(rows, axis=1, out=found, mode="clip")
-        columns *= factor
-        columns -= np.take_along_axis(self._offset, chosen, axis=1)[:, :, None]
-        return columns

@@ -5,48 +5,28 @@ numbers, whatever the precision of the data. A block of columns at a time become
 copy of the data is ever made. On CUDA devices with Triton one kernel does the same while it reads the data
 once (``device_kernels``), several times as fast. The methods that end with ``_on_device`` answer there;
 the others answer in NumPy arrays.
+
+Data larger than the memory of the device come from the host in blocks of columns as they are needed: a tensor
+on the host whose memory is pinned, or any one while PyTorch's default device is another. Two blocks are on
+the device at a time, one that is worked on and one that is being copied. Memory that is not pinned (a memory
+map, for example) goes through a pinned block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
-from minimaxrisk._utils.arrays import (
-    FloatArray,
-    IntArray,
-    asarray_like,
-    entries_at,
-    namespace_of,
-    places_of_largest,
-    put_columns,
-    to_numpy,
-)
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
 from minimaxrisk.features.batched import BatchColumns, Kernels
 from minimaxrisk.features.dense import DenseFeatures
-from minimaxrisk.features.device_arrays import (
-    BLOCK_ELEMENTS,
-    centred_blocks,
-    streamed_if_asked,
-    sums_over_rows,
-    taken_columns,
-    weighted_sums,
-)
-from minimaxrisk.features.device_kernels import (
-    copied,
-    fused_columns,
-    fused_nearby,
-    fused_step,
-    has_kernels,
-    serve,
-)
-from minimaxrisk.features.device_rows import DeviceRows
+from minimaxrisk.features.device_constraints import MomentConstraintsOnDevice
+from minimaxrisk.features.device_kernels import fused_columns, fused_step, fused_sums, serve
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -56,11 +36,149 @@ from minimaxrisk.features.matrix import (
     PartOfRows,
     SharedData,
 )
-from minimaxrisk.features.moment_constraints import MomentConstraints, WorkingSet
 from minimaxrisk.samples.instances import Instances
 
-# Numbers of draws that are held at a time.
-DRAWN_ELEMENTS = 1 << 26
+# Bytes of a block: long enough for rows of it to be copied at full speed, and two of them fit everywhere.
+BLOCK_BYTES = 1 << 29
+
+
+class StreamedArray:
+    """A tensor on the host that is worked on elsewhere; what the standard asks of an array, where needed."""
+
+    ndim = 2
+
+    def __init__(self, host: Any, device: Any) -> None:
+        self.host, self.device = host, device
+        self.shape, self.dtype = tuple(host.shape), host.dtype
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0) if self.device.type == "cpu" else (2, self.device.index or 0)
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return namespace_of(self.host)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.host[key].to(self.device)
+
+    def columns(self, indices: IntArray) -> Any:
+        """Some columns on the device, gathered here."""
+        return self.host.index_select(1, asarray_like(self.host, indices)).to(self.device)
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """All columns, a block after the other, each on the device until the next is asked for."""
+        n, d = self.shape
+        width = max(1, BLOCK_BYTES // (n * self.host.element_size()))
+        parts = [slice(start, min(start + width, d)) for start in range(0, d, width)]
+        if self.device.type == "cpu":
+            yield from ((part, self.host[:, part]) for part in parts)
+        else:
+            yield from self._overlapped(parts)
+
+    def _overlapped(self, parts: list[slice]) -> Iterator[tuple[slice, Any]]:
+        import torch  # noqa: PLC0415
+
+        width, n = parts[0].stop, self.shape[0]
+        copier, worker = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        # The memory of a column-major block is contiguous as a whole, that of the others row by row.
+        by_rows = self.host.stride(1) == 1
+        buffers = [torch.empty(n * width, dtype=self.dtype, device=self.device) for _ in range(2)]
+        staging = []
+        if not self.host.is_pinned():
+            staging = [torch.empty(n * width, dtype=self.dtype).pin_memory() for _ in range(2)]
+        arrived, finished = ([torch.cuda.Event() for _ in range(2)] for _ in range(2))
+        copier.wait_stream(worker)
+
+        def view(buffer: Any, part: slice) -> Any:
+            shape = (n, part.stop - part.start) if by_rows else (part.stop - part.start, n)
+            whole = buffer[: shape[0] * shape[1]].view(shape)
+            return whole if by_rows else whole.T
+
+        def send(i: int) -> None:
+            part, k = parts[i], i % 2
+            source = self.host[:, part]
+            copier.wait_event(finished[k])
+            if staging:
+                arrived[k].synchronize()
+                source = view(staging[k], part).copy_(source)
+            target = view(buffers[k], part)
+            with torch.cuda.stream(copier):
+                if staging or not by_rows:
+                    target.copy_(source, non_blocking=True)
+                else:
+                    for to, row in zip(target, source, strict=True):
+                        to.copy_(row, non_blocking=True)
+                arrived[k].record(copier)
+
+        send(0)
+        for i, part in enumerate(parts):
+            if i + 1 < len(parts):
+                send(i + 1)
+            worker.wait_event(arrived[i % 2])
+            yield part, view(buffers[i % 2], part)
+            finished[i % 2].record(worker)
+        worker.wait_stream(copier)
+
+
+def streamed_if_asked(X: Any) -> Any:
+    """X itself, or the way to stream it, where it is on the host and meant for another device."""
+    if type(X).__module__ != "torch" or X.device.type != "cpu":
+        return X
+    import torch  # noqa: PLC0415
+
+    if torch.get_default_device().type == "cuda":
+        return StreamedArray(X, torch.get_default_device())
+    return StreamedArray(X, torch.device("cuda")) if X.is_pinned() else X
+
+
+def taken_columns(data: Any, place: Any) -> Any:
+    """Some columns of the data on the device, by indices here or there."""
+    if isinstance(data, StreamedArray):
+        return data.columns(to_numpy(place))
+    there = asarray_like(data, place) if isinstance(place, np.ndarray) else place
+    return namespace_of(data).take(data, there, axis=1)
+
+
+# Numbers that are float64 at a time, about what the cache of a large device holds, and those of draws.
+BLOCK_ELEMENTS, DRAWN_ELEMENTS = 1 << 23, 1 << 26
+
+
+def weighted_sums(data: Any, weights: Any, shift: Any) -> Any:
+    """``weights (data - 1 shift')``: weights are R x n, the result R x d."""
+    return _sums(data, weights, shift, with_squares=False)[0]
+
+
+def _sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> Sequence[Any]:
+    """``weighted_sums``, and those of the squares of the centred data if asked for."""
+    if isinstance(data, StreamedArray):
+        found = [
+            _sums(block, weights, shift[part], with_squares=with_squares) for part, block in data.blocks()
+        ]
+    else:
+        fused = fused_sums(data, weights, shift, with_squares=with_squares)
+        if fused is not None:
+            return fused
+        found = [
+            (weights @ block, weights @ (block * block)) if with_squares else (weights @ block,)
+            for _, block in centred_blocks(data, shift)
+        ]
+    return [namespace_of(data).concat(parts, axis=1) for parts in zip(*found, strict=True)]
+
+
+def centred_blocks(data: Any, shift: Any) -> Iterator[tuple[slice, Any]]:
+    """Columns less their shift in float64, a block at a time."""
+    if isinstance(data, StreamedArray):
+        for outer, streamed in data.blocks():
+            for inner, block in centred_blocks(streamed, shift[outer]):
+                yield slice(outer.start + inner.start, outer.start + inner.stop), block
+        return
+    xp = namespace_of(data)
+    n, d = data.shape
+    width = max(1, BLOCK_ELEMENTS // n)
+    for start in range(0, d, width):
+        part = slice(start, min(start + width, d))
+        yield part, xp.astype(data[:, part], xp.float64) - shift[part]
+
+
 # Python's own floats, the only ones that the standard lets meet an array.
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
@@ -183,9 +301,7 @@ class DeviceFeatures(FeatureMatrix):
         """Means and variances stay on the device; the shares of the classes do not."""
         self.n_passes += len(p_hats)
         return [
-            self._moments(
-                p_hat, *sums_over_rows(self.data, self.on_rows(p_hat), self.shift, with_squares=True)
-            )
+            self._moments(p_hat, *_sums(self.data, self.on_rows(p_hat), self.shift, with_squares=True))
             for p_hat in p_hats
         ]
 
@@ -318,7 +434,7 @@ def features_of_rows(
         _refuse_sizes()
     shift = mean if standardize else nothing
     features.shift = shift
-    first, second = sums_over_rows(X, features.on_rows(p_hat), shift, with_squares=True)
+    first, second = _sums(X, features.on_rows(p_hat), shift, with_squares=True)
     square = xp.sum(second, axis=0)
     deviation = xp.sqrt(square)
     noise = float(8.0 * np.count_nonzero(weights) * EPS) * xp.abs(shift)
@@ -350,114 +466,10 @@ def _refuse_sizes() -> None:
     )
 
 
-class MomentConstraintsOnDevice(MomentConstraints):
-    """Single numbers and the columns of working sets are copied to this process, nothing else."""
-
-    def __init__(self, features: DeviceFeatures, tau: Any, lam: Any) -> None:
-        self._features, self._xp, self._shape = features, features.xp, tuple(tau.shape)
-        self._lam, self._tau = (self._xp.reshape(each, (-1,)) for each in (lam, tau))
-        self._threshold = np.inf  # how near the constraints that are listed should be
-
-    def begin(self) -> None:
-        self.begin_at(0.0 * self._lam)
-
-    def deviations(self) -> Any:
-        return self._position * self._lam
-
-    def begin_at(self, deviations: Any) -> None:
-        self._position = deviations / self._lam
-        self._direction, self._beyond = self._xp.zeros_like(self._lam), 0.0
-
-    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
-        m = self._lam.shape[0]
-        if k >= m:
-            return self._gather(np.arange(m))
-        if k > 0:
-            together = np.sort(np.concatenate([self._places_of_nearest(k), besides]))
-            besides = together[np.append(True, together[1:] > together[:-1])]
-        return self._gather(besides)
-
-    def _places_of_nearest(self, k: int) -> IntArray:
-        """From a list of those about as near as the nearest ones were, or if that fails by a look at all."""
-        xp, can_list, direction = self._xp, has_kernels(self._position), (self._direction, self._beyond)
-        for _ in range(LISTS if can_list and np.isfinite(self._threshold) else 0):
-            listed = fused_nearby(self._position, *direction, self._threshold, LISTED + 2 * k)
-            if listed is None:
-                self._threshold *= TOO_MANY
-            elif len(listed[0]) < k:
-                self._threshold *= TOO_FEW
-            else:
-                components, nearness = listed
-                least = float(np.partition(nearness, -k)[-k])
-                self._threshold = STILL_NEAR * min(least, 1.0)
-                return components[nearness >= least]
-        ahead = self._position + self._beyond * self._direction
-        nearness = xp.maximum(xp.abs(ahead), xp.abs(self._position))
-        places = places_of_largest(nearness, k)
-        if can_list:
-            self._threshold = STILL_NEAR * min(float(xp.min(xp.take(nearness, places))), 1.0)
-        return to_numpy(places)
-
-    def _fastest(self, block_weights: FloatArray) -> float:
-        fastest = float(self._fused(block_weights) if len(block_weights) == 1 else self._plain(block_weights))
-        return fastest if np.isfinite(fastest) else np.nan  # the kernel answers infinity for NaN
-
-    def _plain(self, block_weights: FloatArray) -> Any:
-        """The direction, and how fast it meets a bound."""
-        found = self._xp.reshape(self._features.correlate_on_device(block_weights), (-1,))
-        self._direction = found / self._lam
-        return self._xp.max(self._speeds(self._direction, self._position))
-
-    def _fused(self, block_weights: FloatArray) -> Any:
-        """The same by one kernel, where there is one."""
-        fastest = self._features.fused_step(block_weights, self._scale, self._position, self._direction)
-        return self._plain(block_weights) if fastest is None else fastest
-
-    @cached_property
-    def _scale(self) -> Any:
-        """Of the centred data to positions."""
-        lead = int(self._features.has_intercept)
-        return self._xp.concat([1.0 / self._lam[:lead], self._features.factor / self._lam[lead:]])
-
-    def _speeds(self, direction: Any, position: Any) -> Any:
-        return direction / self._xp.where(direction < 0.0, -1.0 - position, 1.0 - position)
-
-    def make_exact(self, block_weights: FloatArray) -> bool:
-        moments = self._xp.reshape(self._features.correlate_on_device(block_weights), (-1,))
-        self._position = (moments - self._tau) / self._lam
-        return bool(self._xp.max(self._xp.abs(self._position)) < 1.0)
-
-    def advance(self, step: float) -> None:
-        if hasattr(self._position, "add_"):  # PyTorch
-            self._position.add_(self._direction, alpha=step)
-        else:
-            self._position += step * self._direction
-        self._beyond = 1.0 - step
-
-    def _gather(self, components: IntArray) -> WorkingSet:
-        n, vectors = self._features.shape[0], (self._lam, self._tau, self._position)
-        lines = self._features.fused_columns(components, *vectors)
-        if lines is None:
-            rows = DeviceRows(self._features.columns_on_device(components % self._shape[1]))
-            lam, tau, position = entries_at(components, *vectors)
-        else:
-            # One message.
-            here = copied(lines if DeviceRows.are_few(len(components), n) else lines[:, n:])
-            rows = DeviceRows(self._xp.matrix_transpose(lines[:, :n]), here[:, :-3])
-            lam, tau, position = np.ascontiguousarray(here[:, -3:].T)
-        return WorkingSet(components, rows, lam, tau, position, self._shape)
-
-
-# A list has room for so many constraints besides twice those wanted. It holds those nearer than this fraction
-# of the last k-th nearest one, and if that were too few or too many for it, of others.
-LISTED, STILL_NEAR, TOO_FEW, TOO_MANY, LISTS = 4096, 0.9, 0.8, 1.12, 3
-
-
 class DeviceKernels(Kernels):
     """Those of the array API standard, on columns of an array on a device."""
 
-    @staticmethod
-    def columns_together(features: Sequence[DeviceFeatures], lam: Any) -> BatchColumns:
+    def _columns_of(self, features: Sequence[DeviceFeatures], lam: Any) -> BatchColumns:
         if all(each is features[0] for each in features):
             return _SameColumnsOnDevice(features[0], lam)
         return _OwnColumnsOnDevice(features, lam)

@@ -55,9 +55,7 @@ class InteriorPoints(ABC):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self._problems = list(problems)
         self.kernels = kernels_of(problems[0])(
-            [each.features for each in problems],
-            [each.tau_on_device for each in problems],
-            [each.lam_on_device for each in problems],
+            [(each.features, each.tau_on_device, each.lam_on_device) for each in problems]
         )
         self._xp = xp = self.kernels.xp
         lam = self.kernels.columns.lam

@@ -1,21 +1,36 @@
-"""The columns of a working set on a device; products of matrices and large factors are made there.
+"""The moment constraints of features on a device, with the columns of working sets, which stay there.
 
-A product with a vector is not worth a message there and back while the rows are few numbers: then a copy of
-them here answers.
+Products of matrices and large factors are made on the device. A product with a vector is not worth a message
+there and back while the rows are few numbers: then a copy of them here answers.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import (
+    FloatArray,
+    IntArray,
+    asarray_like,
+    entries_at,
+    namespace_of,
+    places_of_largest,
+    to_numpy,
+)
 from minimaxrisk._utils.positive_definite import REGULARISATIONS, FactorisationError, cholesky_solve
-from minimaxrisk.features.device_kernels import copied
+from minimaxrisk.features.device_kernels import copied, fused_nearby, has_kernels
+from minimaxrisk.features.moment_constraints import MomentConstraints, WorkingSet
 from minimaxrisk.features.working_rows import Rows
 
+if TYPE_CHECKING:
+    from minimaxrisk.features.device import DeviceFeatures
+
+# A list has room for so many constraints besides twice those wanted. It holds those nearer than this fraction
+# of the last k-th nearest one, and if that were too few or too many for it, of others.
+LISTED, STILL_NEAR, TOO_FEW, TOO_MANY, LISTS = 4096, 0.9, 0.8, 1.12, 3
 # Instances from which on the device that holds the rows factorises ``E + G``. With an H200 the matrix and its
 # factor took here and there: 116 and 182 microseconds with 100 instances, 497 and 295 with 200, 1550 and 511
 # with 400.
@@ -23,6 +38,98 @@ FEWEST_ON_DEVICE = 150
 # Numbers up to which rows are copied here. With four times as many, fits of 400 instances took 93 ms instead
 # of 80 on an H200, with a quarter those of 200 104 instead of 100.
 FEW_NUMBERS = 1 << 18
+
+
+class MomentConstraintsOnDevice(MomentConstraints):
+    """Single numbers and the columns of working sets are copied to this process, nothing else."""
+
+    def __init__(self, features: DeviceFeatures, tau: Any, lam: Any) -> None:
+        self._features, self._xp, self._shape = features, features.xp, tuple(tau.shape)
+        self._lam, self._tau = (self._xp.reshape(each, (-1,)) for each in (lam, tau))
+        self._threshold = np.inf  # how near the constraints that are listed should be
+
+    def begin(self) -> None:
+        self.begin_at(0.0 * self._lam)
+
+    def deviations(self) -> Any:
+        return self._position * self._lam
+
+    def begin_at(self, deviations: Any) -> None:
+        self._position = deviations / self._lam
+        self._direction, self._beyond = self._xp.zeros_like(self._lam), 0.0
+
+    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
+        m = self._lam.shape[0]
+        if k >= m:
+            return self._gather(np.arange(m))
+        if k > 0:
+            together = np.sort(np.concatenate([self._places_of_nearest(k), besides]))
+            besides = together[np.append(True, together[1:] > together[:-1])]
+        return self._gather(besides)
+
+    def _places_of_nearest(self, k: int) -> IntArray:
+        """From a list of those about as near as the nearest ones were, or if that fails by a look at all."""
+        xp, can_list, direction = self._xp, has_kernels(self._position), (self._direction, self._beyond)
+        for _ in range(LISTS if can_list and np.isfinite(self._threshold) else 0):
+            listed = fused_nearby(self._position, *direction, self._threshold, LISTED + 2 * k)
+            if listed is None:
+                self._threshold *= TOO_MANY
+            elif len(listed[0]) < k:
+                self._threshold *= TOO_FEW
+            else:
+                components, nearness = listed
+                least = float(np.partition(nearness, -k)[-k])
+                self._threshold = STILL_NEAR * min(least, 1.0)
+                return components[nearness >= least]
+        ahead = self._position + self._beyond * self._direction
+        nearness = xp.maximum(xp.abs(ahead), xp.abs(self._position))
+        places = places_of_largest(nearness, k)
+        if can_list:
+            self._threshold = STILL_NEAR * min(float(xp.min(xp.take(nearness, places))), 1.0)
+        return to_numpy(places)
+
+    def _fastest(self, block_weights: FloatArray) -> float:
+        """By one kernel, where there is one."""
+        fastest, xp, position = None, self._xp, self._position
+        if len(block_weights) == 1:
+            fastest = self._features.fused_step(block_weights, self._scale, position, self._direction)
+        if fastest is None:
+            found = xp.reshape(self._features.correlate_on_device(block_weights), (-1,))
+            self._direction = direction = found / self._lam
+            slack = xp.where(direction < 0.0, -1.0 - position, 1.0 - position)
+            fastest = float(xp.max(direction / slack))
+        return fastest if np.isfinite(fastest) else np.nan  # the kernel answers infinity for NaN
+
+    @cached_property
+    def _scale(self) -> Any:
+        """Of the centred data to positions."""
+        lead = int(self._features.has_intercept)
+        return self._xp.concat([1.0 / self._lam[:lead], self._features.factor / self._lam[lead:]])
+
+    def make_exact(self, block_weights: FloatArray) -> bool:
+        moments = self._xp.reshape(self._features.correlate_on_device(block_weights), (-1,))
+        self._position = (moments - self._tau) / self._lam
+        return bool(self._xp.max(self._xp.abs(self._position)) < 1.0)
+
+    def advance(self, step: float) -> None:
+        if hasattr(self._position, "add_"):  # PyTorch
+            self._position.add_(self._direction, alpha=step)
+        else:
+            self._position += step * self._direction
+        self._beyond = 1.0 - step
+
+    def _gather(self, components: IntArray) -> WorkingSet:
+        n, vectors = self._features.shape[0], (self._lam, self._tau, self._position)
+        lines = self._features.fused_columns(components, *vectors)
+        if lines is None:
+            rows = DeviceRows(self._features.columns_on_device(components % self._shape[1]))
+            lam, tau, position = entries_at(components, *vectors)
+        else:
+            # One message.
+            here = copied(lines if DeviceRows.are_few(len(components), n) else lines[:, n:])
+            rows = DeviceRows(self._xp.matrix_transpose(lines[:, :n]), here[:, :-3])
+            lam, tau, position = np.ascontiguousarray(here[:, -3:].T)
+        return WorkingSet(components, rows, lam, tau, position, self._shape)
 
 
 class DeviceRows(Rows):
