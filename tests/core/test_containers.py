@@ -627,7 +627,7 @@ class Halves(FeatureMatrix):
 class HalvesThatAnswer(Halves):
     """The same, with constraints that are kept half by half."""
 
-    def moment_constraints(self, tau, lam, centre, *, is_exact=False):
+    def moment_constraints(self, tau, lam, centre):
         self.kept.append(ConstraintsInHalves(self, tau, lam))
         return self.kept[-1]
 
@@ -668,9 +668,6 @@ class ConstraintsInHalves(MomentConstraints):
         self.direction = [half.correlate(block_weights) / self.lam[:, part] for half, part in pairs]
         pairs = zip(self.direction, self.position, strict=True)
         return max(float((d / (np.copysign(1.0, d) - place)).max()) for d, place in pairs)
-
-    def make_exact(self, block_weights):
-        raise AssertionError("these positions are exact")
 
     def advance(self, step):
         pairs = list(zip(self.position, self.direction, strict=True))

@@ -137,7 +137,7 @@ class DaskFeatures(FeatureMatrix):
         return found
 
     def moment_constraints(
-        self, tau: FloatArray, lam: FloatArray, centre: FloatArray, *, is_exact: bool = False
+        self, tau: FloatArray, lam: FloatArray, centre: FloatArray
     ) -> MomentConstraintsInChunks:
         return MomentConstraintsInChunks(self, tau, lam, centre)
 
@@ -474,9 +474,6 @@ class Place:
             speed = self.direction / (np.copysign(1.0, self.direction) - self.position)
         return float(speed.max(initial=-np.inf))
 
-    def furthest(self) -> float:
-        return float(np.abs(self.position).max(initial=0.0))
-
     def nearness(self, step: float) -> FloatArray:
         """To the bounds at 1, after a step or where a whole one would have ended, whichever is nearer."""
         return np.maximum(np.abs(self.after(step)), np.abs(self.after(1.0)))
@@ -540,15 +537,6 @@ class MomentConstraintsInChunks(MomentConstraints):
         self._next_places, self._next_weights = kept[: len(places)], block_weights
         of_intercept = self._place_of_intercept(self._weights, block_weights).fastest()
         return float(np.max([of_intercept, *fetch(kept[len(places) :])]))  # NaN if one of them is
-
-    def make_exact(self, block_weights: FloatArray) -> bool:
-        """All passes are exact: that everything is inside was seen by the last step."""
-        self.begin_at(block_weights)
-        nowhere = np.zeros_like(block_weights)
-        self._places = keep(self._places_from_weights(nowhere))
-        of_intercept = self._place_of_intercept(block_weights, nowhere).furthest()
-        furthest = fetch([lazily(Place.furthest, place) for place in self._places])
-        return max(of_intercept, *furthest) < 1.0
 
     def advance(self, step: float) -> None:
         self._places, self._ahead, self._step = self._next_places, self._next_weights, step

@@ -212,9 +212,7 @@ class DeviceFeatures(FeatureMatrix):
     def shared(self) -> SharedData:
         return SharedData(id(self.data), self.shape[0], DeviceKernels)
 
-    def moment_constraints(
-        self, tau: Any, lam: Any, centre: FloatArray, *, is_exact: bool = False
-    ) -> MomentConstraintsOnDevice:
+    def moment_constraints(self, tau: Any, lam: Any, centre: FloatArray) -> MomentConstraintsOnDevice:
         return MomentConstraintsOnDevice(self, tau, lam)
 
     @property

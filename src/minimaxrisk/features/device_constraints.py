@@ -106,11 +106,6 @@ class MomentConstraintsOnDevice(MomentConstraints):
         lead = int(self._features.has_intercept)
         return self._xp.concat([1.0 / self._lam[:lead], self._features.factor / self._lam[lead:]])
 
-    def make_exact(self, block_weights: FloatArray) -> bool:
-        moments = self._xp.reshape(self._features.correlate_on_device(block_weights), (-1,))
-        self._position = (moments - self._tau) / self._lam
-        return bool(self._xp.max(self._xp.abs(self._position)) < 1.0)
-
     def advance(self, step: float) -> None:
         if hasattr(self._position, "add_"):  # PyTorch
             self._position.add_(self._direction, alpha=step)

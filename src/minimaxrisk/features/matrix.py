@@ -189,14 +189,12 @@ class FeatureMatrix(Protocol):
         """How many entries a pass reads."""
         return self.shape[0] * self.shape[1]
 
-    def moment_constraints(
-        self, tau: Any, lam: Any, centre: FloatArray, *, is_exact: bool = False
-    ) -> MomentConstraints:
+    def moment_constraints(self, tau: Any, lam: Any, centre: FloatArray) -> MomentConstraints:
         """``|V Psi - tau| <= lam`` (B x d); block weights ``centre`` (B x n) have the moments tau.
 
-        Tau and lam are where the features are. ``is_exact`` does without rough passes.
+        Tau and lam are where the features are.
         """
-        return MomentConstraintsInMemory(self, tau, lam, is_exact=is_exact)
+        return MomentConstraintsInMemory(self, tau, lam)
 
     def on_device(self, values: FloatArray) -> Any:
         """An array of this process, copied to where the features are."""

@@ -74,7 +74,10 @@ class MomentConstraints(ABC):
     """What the interior point asks about the constraints ``|E_w Phi - tau| <= lambda``."""
 
     is_exact: bool = True
-    """Whether positions are known to rounding, and not only as well as rough passes tell."""
+    """Whether positions are known to rounding, and not only as well as rough passes tell.
+
+    An engine that cannot do with rough passes sets it before it begins.
+    """
 
     @abstractmethod
     def begin(self) -> None:
@@ -113,12 +116,12 @@ class MomentConstraints(ABC):
         NaN where a constraint has no slack left.
         """
 
-    @abstractmethod
     def make_exact(self, block_weights: FloatArray) -> bool:
         """Take the position of ``C w = block_weights`` anew, and pass over the data exactly from now on.
 
-        Returns whether all constraints have slack there.
+        Returns whether all constraints have slack there. Asked only of those that are not exact.
         """
+        return True
 
     @abstractmethod
     def advance(self, step: float) -> None:
@@ -128,11 +131,11 @@ class MomentConstraints(ABC):
 class MomentConstraintsInMemory(MomentConstraints):
     """Positions in this process, directions by ``correlate`` and columns by ``working_rows``."""
 
-    def __init__(self, features: FeatureMatrix, tau: FloatArray, lam: FloatArray, *, is_exact: bool) -> None:
+    def __init__(self, features: FeatureMatrix, tau: FloatArray, lam: FloatArray) -> None:
         self._features, self._shape = features, (len(tau), tau.shape[1])
         self._lam, self._tau = lam.ravel(), tau.ravel()
         self._position = self._direction = self._ahead = np.zeros(0)
-        self.is_exact = is_exact or not features.has_rough_passes
+        self.is_exact = not features.has_rough_passes
         self._gathered: tuple[IntArray, Rows] | None = None
 
     def begin(self) -> None:

@@ -70,12 +70,10 @@ class Problem:
         """The same problem with other radii."""
         return replace(self, lam_on_device=asarray_like(self.tau_on_device, lam))
 
-    def moment_constraints(self, *, is_exact: bool = False) -> MomentConstraints:
-        """The constraints, kept beside the features; ``is_exact`` does without rough passes."""
+    def moment_constraints(self) -> MomentConstraints:
+        """The constraints, kept beside the features."""
         centre = self.coding.encode(self.centre)
-        return self.features.moment_constraints(
-            self.tau_on_device, self.lam_on_device, centre, is_exact=is_exact
-        )
+        return self.features.moment_constraints(self.tau_on_device, self.lam_on_device, centre)
 
     @property
     def objective(self) -> BayesError:

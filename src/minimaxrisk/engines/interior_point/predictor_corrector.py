@@ -81,7 +81,8 @@ def snapshot_near(problem: Problem, u: FloatArray, mu: FloatArray) -> Snapshot:
     stays far below the mean one: equal parts on both labels cancel in u.
     """
     # 1) The masses, inside all constraints.
-    constraints = problem.moment_constraints(is_exact=True)
+    constraints = problem.moment_constraints()
+    constraints.is_exact = True
     constraints.begin()
     centre = problem.centre[0] - problem.centre[1]
     away = u - centre
