@@ -125,9 +125,9 @@ def test_the_beginning_is_strictly_feasible_and_near():
         mu[snapshot.components] = snapshot.multipliers[1] - snapshot.multipliers[0]
         scores = posed.features.combine(mu.reshape(posed.shape))
         np.testing.assert_allclose(z, np.concatenate([1.0 - scores[0], 1.0 + scores[0]]), atol=1e-12)
-        point = InteriorPoint(posed, posed.moment_constraints(), snapshot)
+        point = InteriorPoint(posed, snapshot)
         point.choose_working_set()
-        cold = InteriorPoint(posed, posed.moment_constraints())
+        cold = InteriorPoint(posed)
         cold.choose_working_set()
         # The bounds of the beginning are those of an iteration far along.
         assert point.upper_bound()[0] < cold.upper_bound()[0] - 0.1

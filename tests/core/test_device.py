@@ -25,6 +25,8 @@ from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.dispatch import solve_minimax_risk
+from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
+from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.features import device, device_constraints, device_kernels
 from minimaxrisk.features.batched import Kernels
@@ -156,6 +158,21 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
         penalty, scores = problem.penalty_and_scores(components, values)
         assert penalty == pytest.approx(here.penalty_of(mu), abs=1e-12)
         assert np.allclose(scores, here.scores_of(mu), atol=1e-12)
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_a_program_of_some_instances_is_here_with_its_moments(elsewhere, study):
+    X, y = study
+    options = {"coding": "auto", "rule": Multiple(1.0), "standardize": True, "fit_intercept": True}
+    solved = []
+    for values in (X, elsewhere(X)):
+        whole = pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
+        program = Subprogram(whole, ClassMeans.of(whole), np.arange(20)).problem
+        assert isinstance(program.tau_on_device, np.ndarray)
+        assert program.share_inside(program.centre) == pytest.approx(1.0)
+        solved.append(interior_point(program, SETTINGS))
+    here, there = solved
+    assert there.upper == pytest.approx(here.upper, abs=1e-7)
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)

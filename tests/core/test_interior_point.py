@@ -207,7 +207,7 @@ def test_cholesky_regularises_what_it_must_and_says_what_it_cannot():
 def test_every_iterate_proves_its_bounds(coding):
     problem = some_problem(6, n=40, d=300, n_classes=2, coding=coding)
     exact = full_lp(problem, BayesError()).upper
-    point = InteriorPoint(problem, problem.moment_constraints())
+    point = InteriorPoint(problem)
     for _ in range(9):
         point.choose_working_set()
         bound, stage = point.upper_bound()

@@ -158,7 +158,7 @@ class _Search:
         if relay is not None:
             start = relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
-        self.point = InteriorPoint(self.iterated, self.iterated.moment_constraints(), start)
+        self.point = InteriorPoint(self.iterated, start)
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()
@@ -259,7 +259,7 @@ class _Search:
     def _make_exact(self) -> InteriorPoint:
         """The iterate with exact positions, or a new one if rough passes let it leave the set."""
         if not self.point.make_exact():
-            self.point, self.lower = InteriorPoint(self.iterated, self.point.constraints), 0.0
+            self.point, self.lower = InteriorPoint(self.iterated, is_exact=True), 0.0
             self._vertices = VertexSearch(self.point)
             self._offer_indifference()
         return self.point

@@ -94,11 +94,9 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
     if problem.marginal.is_known or is_large or problem.smallest_radius < THIN_RADIUS:
         return None
     best = Solution.trivial(problem, objective)
-    constraints = problem.moment_constraints()
-    constraints.is_exact = True
     point = InteriorPoint(
         problem,
-        constraints,
+        is_exact=True,
         make_system=lambda start: ExpectedLossSystem(objective.loss, problem.coding, start),
     )
     if not _approach(point, objective, best):

@@ -30,7 +30,6 @@ from minimaxrisk.engines.interior_point.systems import (
     system_for,
 )
 from minimaxrisk.engines.solution import Face, Stage
-from minimaxrisk.features.moment_constraints import MomentConstraints
 from minimaxrisk.problem.problem import Problem
 
 # How far towards the boundary a step goes.
@@ -112,12 +111,14 @@ class InteriorPoint:
     def __init__(
         self,
         problem: Problem,
-        constraints: MomentConstraints,
         start: Snapshot | None = None,
+        *,
         make_system: Callable[[FloatArray], NewtonSystem] | None = None,
+        is_exact: bool = False,
     ) -> None:
-        self.problem = problem
-        self.constraints = constraints
+        """``is_exact`` does without rough passes."""
+        self.problem, self.constraints = problem, problem.moment_constraints()
+        self.constraints.is_exact |= is_exact
         self.n_nearest = n_nearest(problem)
         if start is None:
             self._begin(make_system or partial(system_for, problem))
