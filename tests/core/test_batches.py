@@ -11,10 +11,11 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk._utils.parallel import parallel_map_in_batches
 from minimaxrisk.engines import dispatch, solution
-from minimaxrisk.engines.batched import engine, kernels, one_hot, points
+from minimaxrisk.engines.batched import engine, one_hot, points
 from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
+from minimaxrisk.features import batched
 from minimaxrisk.features.dense import DensePart
 from minimaxrisk.problem import pose as parts_module
 from minimaxrisk.problem.pose import pose, pose_parts
@@ -235,14 +236,14 @@ def test_what_gets_stuck_is_solved_alone(failure, n_classes, monkeypatch):
         monkeypatch.setattr(solution, "PATIENCE", 1)
         monkeypatch.setattr(points, "FRACTION_TO_BOUNDARY", 0.05)
     elif failure == "factor":
-        plain, coin = kernels.dpotrf, np.random.default_rng(0)
-        for module in (kernels, one_hot):
+        plain, coin = batched.dpotrf, np.random.default_rng(0)
+        for module in (batched, one_hot):
             monkeypatch.setattr(
                 module, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.1))
             )
     else:
-        monkeypatch.setattr(kernels, "NEAREST_PER_INSTANCE", 0.1)
-        monkeypatch.setattr(kernels, "NEAREST_OF_SEVERAL", 0.1)
+        monkeypatch.setattr(batched, "NEAREST_PER_INSTANCE", 0.1)
+        monkeypatch.setattr(batched, "NEAREST_OF_SEVERAL", 0.1)
     n_alone = []
     alone = dispatch.interior_approach
     monkeypatch.setattr(dispatch, "interior_approach", lambda *a: n_alone.append(1) or alone(*a))
@@ -394,7 +395,7 @@ def test_batches_do_not_show(n_classes, monkeypatch):
         return [test.null_distribution, *(member.full_coef for member in model.members_)]
 
     usual = everything()
-    monkeypatch.setattr(kernels.NumPyKernels, "LARGEST_BATCH", 8)
+    monkeypatch.setattr(batched.NumPyKernels, "LARGEST_BATCH", 8)
     for one, other in zip(usual, everything(), strict=True):
         assert np.array_equal(one, other)
 

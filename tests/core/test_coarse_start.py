@@ -13,7 +13,6 @@ from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import coarse_start, dispatch, instance_generation
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point import engine
-from minimaxrisk.engines.interior_point.constraints import moment_constraints
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings
@@ -126,9 +125,9 @@ def test_the_beginning_is_strictly_feasible_and_near():
         mu[snapshot.components] = snapshot.multipliers[1] - snapshot.multipliers[0]
         scores = posed.features.combine(mu.reshape(posed.shape))
         np.testing.assert_allclose(z, np.concatenate([1.0 - scores[0], 1.0 + scores[0]]), atol=1e-12)
-        point = InteriorPoint(posed, moment_constraints(posed), snapshot)
+        point = InteriorPoint(posed, snapshot)
         point.choose_working_set()
-        cold = InteriorPoint(posed, moment_constraints(posed))
+        cold = InteriorPoint(posed)
         cold.choose_working_set()
         # The bounds of the beginning are those of an iteration far along.
         assert point.upper_bound()[0] < cold.upper_bound()[0] - 0.1
@@ -226,7 +225,7 @@ def test_same_bits_every_time(always):
 
 def shaped(n, d, n_entries, problem):
     """A problem of two classes on sparse data of this shape, as far as predictions look at it."""
-    features = SimpleNamespace(is_sparse=True, shape=(n, d), values=SimpleNamespace(nnz=n_entries))
+    features = SimpleNamespace(is_sparse=True, shape=(n, d), n_stored=n_entries)
     return SimpleNamespace(
         features=features, coding=problem.coding, marginal=problem.marginal, smallest_radius=0.01
     )

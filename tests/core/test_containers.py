@@ -29,6 +29,10 @@ from minimaxrisk.estimators import fitting
 from minimaxrisk.exceptions import LargeFitWarning
 from minimaxrisk.features import dense
 from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features, implicit_features
+from minimaxrisk.features.matrix import ClassMoments, FeatureMatrix
+from minimaxrisk.features.moment_constraints import MomentConstraints, WorkingSet
+from minimaxrisk.features.working_rows import DenseRows
+from minimaxrisk.problem import pose
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
@@ -572,3 +576,126 @@ def test_peak_memory(tmp_path):
     without_copy, with_copy = map(float, printed.split())
     assert without_copy < 0.3
     assert 0.9 < with_copy < 1.2
+
+
+# --- a container that the library does not know -------------------------------------------------------
+
+
+class Halves(FeatureMatrix):
+    """The columns in two halves. It answers what has no answer in ``FeatureMatrix``, and no more."""
+
+    def __init__(self, whole):
+        self.n_passes, self.middle, self.kept = 0, whole.shape[1] // 2, []
+        self.halves = [DenseFeatures(half) for half in np.split(whole.values, [self.middle], axis=1)]
+
+    @property
+    def shape(self):
+        return len(self.halves[0].values), sum(half.shape[1] for half in self.halves)
+
+    def correlate(self, block_weights):
+        self.n_passes += 1
+        return np.hstack([half.correlate(block_weights) for half in self.halves])
+
+    def combine(self, coefficients):
+        parts = np.split(coefficients, [self.middle], axis=1)
+        return sum(half.combine(part) for half, part in zip(self.halves, parts, strict=True))
+
+    def means_of(self, function, weights):
+        return np.hstack([half.means_of(function, weights) for half in self.halves])
+
+    def class_moments(self, p_hats):
+        found = zip(*(half.class_moments(p_hats) for half in self.halves), strict=True)
+        return [
+            ClassMoments(
+                left.prior,
+                np.hstack([left.mean, right.mean]),
+                np.hstack([left.variance, right.variance]),
+            )
+            for left, right in found
+        ]
+
+    def averaged(self, shares):
+        return Halves(DenseFeatures(shares @ self.columns(np.arange(self.shape[1]))))
+
+    def some_rows(self, indices, *, after):
+        return Halves(DenseFeatures(np.vstack([after, self.columns(np.arange(self.shape[1]))[indices]])))
+
+    def columns(self, indices):
+        return np.hstack([half.values for half in self.halves])[:, indices]
+
+
+class HalvesThatAnswer(Halves):
+    """The same, with constraints that are kept half by half."""
+
+    def moment_constraints(self, tau, lam, centre):
+        self.kept.append(ConstraintsInHalves(self, tau, lam))
+        return self.kept[-1]
+
+
+class ConstraintsInHalves(MomentConstraints):
+    """Every answer is put together from those of the halves."""
+
+    def __init__(self, features, tau, lam):
+        self.features, self.tau, self.lam = features, tau, lam
+        self.parts = slice(0, features.middle), slice(features.middle, None)
+
+    def begin(self):
+        self.begin_at([np.zeros_like(self.lam[:, part]) for part in self.parts])
+
+    def begin_at(self, deviations):
+        pairs = zip(deviations, self.parts, strict=True)
+        self.position = [deviation / self.lam[:, part] for deviation, part in pairs]
+        self.ahead = self.position
+
+    def deviations(self):
+        return [place * self.lam[:, part] for place, part in zip(self.position, self.parts, strict=True)]
+
+    def nearest(self, k, besides):
+        offers, everything = [], np.arange(self.tau.size).reshape(self.tau.shape)
+        for place, ahead, part in zip(self.position, self.ahead, self.parts, strict=True):
+            nearness = np.maximum(np.abs(place), np.abs(ahead)).ravel()
+            best = np.argsort(nearness)[::-1][:k]
+            offers += zip(nearness[best], everything[:, part].ravel()[best], strict=True)
+        nearest = [component for _, component in sorted(offers)[::-1][:k]]
+        components = np.union1d(besides, nearest).astype(np.intp)
+        rows = DenseRows(self.features.columns(components % self.tau.shape[1]).T)
+        of_each = (np.ravel(v)[components] for v in (self.lam, self.tau, np.hstack(self.position)))
+        return WorkingSet(components, rows, *of_each, self.tau.shape)
+
+    def _fastest(self, block_weights):
+        self.features.n_passes += 1
+        pairs = zip(self.features.halves, self.parts, strict=True)
+        self.direction = [half.correlate(block_weights) / self.lam[:, part] for half, part in pairs]
+        pairs = zip(self.direction, self.position, strict=True)
+        return max(float((d / (np.copysign(1.0, d) - place)).max()) for d, place in pairs)
+
+    def advance(self, step):
+        pairs = list(zip(self.position, self.direction, strict=True))
+        self.ahead = [place + direction for place, direction in pairs]
+        self.position = [place + step * direction for place, direction in pairs]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("new", [Halves, HalvesThatAnswer])
+def test_a_new_container_needs_no_change_of_an_engine(study, new, n_classes, monkeypatch):
+    X, y = study[0][:, :300], np.arange(N) % n_classes
+    learn, options = MinimaxRiskClassifier(), {"n_permutations": 2, "random_state": 0}
+    expected = MinimaxRiskClassifier().fit(X, y)
+    null_distribution = permutation_test(learn, X, y, **options).null_distribution
+    made, usual = [], pose.build_features
+
+    def build(*arguments, **options):
+        features, *rest = usual(*arguments, **options)
+        made.append(new(features))
+        return made[-1], *rest
+
+    monkeypatch.setattr(pose, "build_features", build)
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert made[0].n_passes > model.n_iter_
+    assert bool(made[0].kept) == (new is HalvesThatAnswer)
+    assert model.solver_ == expected.solver_ == "interior-point"
+    assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-9)
+    np.testing.assert_array_equal(model.selected_features_, expected.selected_features_)
+    assert verify(model, X, y).valid
+    found = permutation_test(learn, X, y, **options).null_distribution
+    np.testing.assert_allclose(found, null_distribution, atol=2e-3)

@@ -20,17 +20,19 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk._utils.arrays import asarray_like, to_numpy
+from minimaxrisk._utils.positive_definite import FactorisationError
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.batched.engine import can_share, solve_together
-from minimaxrisk.engines.batched.kernels import Kernels
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.interior_point import constraints, factors, working_rows
-from minimaxrisk.engines.interior_point.constraints import WorkingSet
+from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
+from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
-from minimaxrisk.features import device, device_kernels
+from minimaxrisk.features import device, device_constraints, device_kernels
+from minimaxrisk.features.batched import Kernels
 from minimaxrisk.features.dense import dense_features
-from minimaxrisk.features.device import device_features
+from minimaxrisk.features.device import DeviceFeatures, device_features
+from minimaxrisk.features.device_constraints import DeviceRows, FactorOnDevice
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import upper_bound_of_some
 from minimaxrisk.samples.instances import distinct_instances
@@ -138,8 +140,8 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
         pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
         for values in (X, elsewhere(X))
     )
-    assert there.features.location == "device"
-    assert type(there.tau_there) is type(there.lam_there) is type(elsewhere(X))
+    assert isinstance(there.features, DeviceFeatures)
+    assert type(there.tau_on_device) is type(there.lam_on_device) is type(elsewhere(X))
     assert np.allclose(there.tau, here.tau, atol=1e-13)
     assert np.allclose(there.lam, here.lam, atol=1e-13)
     assert there.smallest_radius == pytest.approx(here.smallest_radius)
@@ -156,6 +158,21 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
         penalty, scores = problem.penalty_and_scores(components, values)
         assert penalty == pytest.approx(here.penalty_of(mu), abs=1e-12)
         assert np.allclose(scores, here.scores_of(mu), atol=1e-12)
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_a_program_of_some_instances_is_here_with_its_moments(elsewhere, study):
+    X, y = study
+    options = {"coding": "auto", "rule": Multiple(1.0), "standardize": True, "fit_intercept": True}
+    solved = []
+    for values in (X, elsewhere(X)):
+        whole = pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
+        program = Subprogram(whole, ClassMeans.of(whole), np.arange(20)).problem
+        assert isinstance(program.tau_on_device, np.ndarray)
+        assert program.share_inside(program.centre) == pytest.approx(1.0)
+        solved.append(interior_point(program, SETTINGS))
+    here, there = solved
+    assert there.upper == pytest.approx(here.upper, abs=1e-7)
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
@@ -192,8 +209,8 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, few_numbers, monkeypatch):
     """The factor on the device, blocks of classes, units of their own, instances without labels."""
-    monkeypatch.setattr(factors, "FEWEST_ON_DEVICE", 50)
-    monkeypatch.setattr(working_rows, "FEW_NUMBERS", few_numbers)
+    monkeypatch.setattr(device_constraints, "FEWEST_ON_DEVICE", 50)
+    monkeypatch.setattr(device_constraints, "FEW_NUMBERS", few_numbers)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2
     X[y == 1, :5] += 0.5
@@ -220,21 +237,20 @@ def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, f
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
 def test_a_factor_made_on_the_device(elsewhere, few_numbers, monkeypatch):
     """Also of a matrix that is not positive definite to rounding, and of one that is not at all."""
-    monkeypatch.setattr(working_rows, "FEW_NUMBERS", few_numbers)
+    monkeypatch.setattr(device_constraints, "FEW_NUMBERS", few_numbers)
     rng = np.random.default_rng(0)
     values, right, weights, ones = rng.normal(size=(4, 9)), rng.normal(size=9), np.ones(4), np.ones(4)
-    rows = working_rows.DeviceRows(elsewhere(np.ascontiguousarray(values.T)))
-    working = WorkingSet(np.arange(4), rows, ones, ones, 0.0 * ones, (1, 4))
-    made = factors.DiagonalFactorOnDevice(working, slice(0, 4), weights, np.ones(9))
+    rows = DeviceRows(elsewhere(np.ascontiguousarray(values.T)))
+    made = FactorOnDevice(rows, slice(0, 4), weights, np.ones(9), ones)
     solution, moved = made.solve(right)
     assert (moved is None) == (few_numbers > 0)
     assert np.allclose((values.T @ values + np.eye(9)) @ solution, right)
     if moved is not None:
         assert np.allclose(moved, values @ solution)
-    singular = factors.DiagonalFactorOnDevice(working, slice(0, 4), weights, np.zeros(9))
+    singular = FactorOnDevice(rows, slice(0, 4), weights, np.zeros(9), ones)
     assert np.isfinite(singular.solve(right)[0]).all()
-    with pytest.raises(factors.FactorisationError):
-        factors.DiagonalFactorOnDevice(working, slice(0, 4), weights, np.full(9, -20.0))
+    with pytest.raises(FactorisationError):
+        FactorOnDevice(rows, slice(0, 4), weights, np.full(9, -20.0), ones)
 
 
 @pytest.mark.parametrize("room", [0, 4096])
@@ -255,11 +271,11 @@ def test_lists_of_the_nearest_constraints(room, study, monkeypatch):
         looks.append(k)
         return places_of_largest(values, k)
 
-    places_of_largest = constraints.places_of_largest
-    monkeypatch.setattr(constraints, "has_kernels", lambda array: True)
-    monkeypatch.setattr(constraints, "fused_nearby", made_here)
-    monkeypatch.setattr(constraints, "places_of_largest", look)
-    monkeypatch.setattr(constraints, "LISTED", room)
+    places_of_largest = device_constraints.places_of_largest
+    monkeypatch.setattr(device_constraints, "has_kernels", lambda array: True)
+    monkeypatch.setattr(device_constraints, "fused_nearby", made_here)
+    monkeypatch.setattr(device_constraints, "places_of_largest", look)
+    monkeypatch.setattr(device_constraints, "LISTED", room)
     model = MinimaxRiskClassifier().fit(strict(X), y)
     for name in ("n_features", "lower", "upper"):
         assert [record[name] for record in model.history_] == [record[name] for record in plain.history_]

@@ -219,7 +219,7 @@ class CorrelateAndCombineOnly:
         self.shape, self.correlate, self.combine = features.shape, features.correlate, features.combine
         self.lengths_of_instances = features.lengths_of_instances
         # The same questions, as every container in memory answers them.
-        self.correlate_there, self.combine_some = features.correlate, features.combine_some
+        self.correlate_on_device, self.combine_some = features.correlate, features.combine_some
 
 
 def test_features_are_asked_two_questions_only():

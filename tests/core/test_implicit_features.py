@@ -6,9 +6,9 @@ from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk._utils.stored_tables import as_table
-from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.features import dense
 from minimaxrisk.features.dense import ImplicitFeatures, dense_features, implicit_features
+from minimaxrisk.features.moment_constraints import MomentConstraintsInMemory
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 

@@ -9,10 +9,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk._utils.positive_definite import FactorisationError, cholesky
 from minimaxrisk.engines import solution as solution_room
 from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector
-from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
-from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
 from minimaxrisk.engines.interior_point.vertices import VertexSearch
@@ -49,7 +48,7 @@ def some_problem(seed=0, n=30, d=80, n_classes=3, **options):
 def test_positions_follow_the_moments(coding):
     problem = some_problem(n_classes=2, coding=coding)
     rng = np.random.default_rng(1)
-    constraints = MomentConstraintsInMemory(problem)
+    constraints = problem.moment_constraints()
     constraints.begin()
     w = problem.centre.copy()
     for _ in range(3):
@@ -81,7 +80,7 @@ def test_positions_follow_the_moments(coding):
 
 def test_a_direction_that_meets_nothing_may_go_on_for_ever():
     problem = some_problem()
-    constraints = MomentConstraintsInMemory(problem)
+    constraints = problem.moment_constraints()
     constraints.begin()
     assert constraints.furthest_step(np.zeros_like(problem.centre)) == np.inf
 
@@ -90,7 +89,7 @@ def test_a_direction_that_meets_nothing_may_go_on_for_ever():
 
 
 def all_constraints(problem):
-    constraints = MomentConstraintsInMemory(problem)
+    constraints = problem.moment_constraints()
     constraints.begin()
     return constraints.nearest(problem.n_components, np.empty(0, dtype=int))
 
@@ -208,7 +207,7 @@ def test_cholesky_regularises_what_it_must_and_says_what_it_cannot():
 def test_every_iterate_proves_its_bounds(coding):
     problem = some_problem(6, n=40, d=300, n_classes=2, coding=coding)
     exact = full_lp(problem, BayesError()).upper
-    point = InteriorPoint(problem, MomentConstraintsInMemory(problem))
+    point = InteriorPoint(problem)
     for _ in range(9):
         point.choose_working_set()
         bound, stage = point.upper_bound()

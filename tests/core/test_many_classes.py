@@ -11,7 +11,6 @@ from scipy.linalg.blas import ssymv
 from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk.engines.dispatch import bound_minimax_risks
 from minimaxrisk.engines.interior_point import engine, factors
-from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.factors import DigitsLostError, EpigraphFactor, RoughEpigraphFactor
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Enough, Solution
@@ -61,7 +60,7 @@ def used(monkeypatch):
 def system_of(decades):
     """A working set of all constraints, and diagonals over so many decades."""
     problem, rng = one_hot_problem("plain"), np.random.default_rng(1)
-    constraints = MomentConstraintsInMemory(problem)
+    constraints = problem.moment_constraints()
     constraints.begin()
     working = constraints.nearest(problem.n_components, np.empty(0, dtype=np.intp))
     shape = problem.centre.shape

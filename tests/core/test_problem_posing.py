@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import reference
+from minimaxrisk._utils.arrays import entries_at
 from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
 from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.problem import rule
@@ -262,10 +263,10 @@ def test_a_rule_on_the_columns_that_it_uses():
 def test_entries_of_vectors_wherever_they_are(make):
     xp = pytest.importorskip(make)
     problem = pose(some_data(3), **CHOICES).problem
-    there = replace(problem, tau_there=xp.asarray(problem.tau), lam_there=xp.asarray(problem.lam))
+    there = replace(problem, tau_on_device=xp.asarray(problem.tau), lam_on_device=xp.asarray(problem.lam))
     components, values = np.array([0, 5, 9]), np.array([1.5, -2.0, 0.25])
     lam, tau = problem.lam.ravel()[components], problem.tau.ravel()[components]
-    found = there.at(components, there.lam_there, there.tau_there)
+    found = entries_at(components, there.lam_on_device, there.tau_on_device)
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, [lam, tau])
     expected = lam @ np.abs(values) - tau @ values

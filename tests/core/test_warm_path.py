@@ -12,7 +12,6 @@ import reference
 from minimaxrisk import MinimaxRiskClassifierCV, minimax_risk_path
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.interior_point import engine
-from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
 from minimaxrisk.engines.interior_point.engine import Relay
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.radius_path import radii
@@ -126,7 +125,7 @@ def test_fewer_iterations():
 def test_a_snapshot_stays_feasible_and_its_gap_grows_by_the_penalty(options):
     family = family_of(3, **options)
     small, large = family.at(1.0), family.at(1.7)
-    point = InteriorPoint(small, MomentConstraintsInMemory(small))
+    point = InteriorPoint(small)
     point.n_nearest = small.n_components  # so that none leaves
     for _ in range(6):
         point.choose_working_set()
@@ -137,7 +136,7 @@ def test_a_snapshot_stays_feasible_and_its_gap_grows_by_the_penalty(options):
     # What comes later does not touch what was kept.
     kept = snapshot.system.x.copy(), snapshot.system.z.copy()
     point.step()
-    moved = InteriorPoint(large, MomentConstraintsInMemory(large), snapshot)
+    moved = InteriorPoint(large, snapshot)
     moved.n_nearest = large.n_components
     moved.choose_working_set()
     moved_bound, moved_stage = moved.upper_bound()

@@ -9,12 +9,12 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, vertices, working_rows
-from minimaxrisk.engines.interior_point.constraints import MomentConstraintsInMemory
+from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, vertices
 from minimaxrisk.engines.interior_point.factors import CautiousFactor, DigitsLostError, PlainSide
-from minimaxrisk.engines.interior_point.working_rows import DenseRows, SparseRows
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.features import working_rows
+from minimaxrisk.features.working_rows import DenseRows, SparseRows
 from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
 
@@ -77,7 +77,7 @@ def test_rows_are_sparse_where_that_pays():
     few = sparse.csr_array(X.toarray() * (np.random.default_rng(0).random(X.shape) < 0.1))
     for matrix, form in ((few, SparseRows), (X, DenseRows), (few.toarray(), DenseRows)):
         problem, _ = problem_of(matrix, labels, 2)
-        constraints = MomentConstraintsInMemory(problem)
+        constraints = problem.moment_constraints()
         constraints.begin()
         working = constraints.nearest(problem.n_components, NONE)
         assert isinstance(working.rows, form)
@@ -96,7 +96,7 @@ def test_the_plain_side_solves_its_system(has_shared, form, monkeypatch):
     n_blocks = 3 if has_shared else 1
     X, labels = data(3, n=30, d=9, n_classes=max(2, n_blocks), kind="sparse")
     problem, _ = problem_of(X, labels, max(2, n_blocks), coding="one-hot" if has_shared else "signed")
-    constraints = MomentConstraintsInMemory(problem)
+    constraints = problem.moment_constraints()
     constraints.begin()
     working = constraints.nearest(problem.n_components, NONE)
     assert isinstance(working.rows, form)
@@ -123,7 +123,7 @@ def test_the_plain_side_solves_its_system(has_shared, form, monkeypatch):
 def test_lost_digits_show():
     X, labels = data(4, n=30, d=4)
     problem, _ = problem_of(X, labels, 2)
-    constraints = MomentConstraintsInMemory(problem)
+    constraints = problem.moment_constraints()
     constraints.begin()
     working = constraints.nearest(problem.n_components, NONE)
     rng = np.random.default_rng(0)
@@ -269,7 +269,7 @@ def test_sizes_of_working_sets():
 def test_looking_ahead_finds_the_constraint_that_stops_the_step():
     X, labels = data(9, n=40, d=300)
     problem, _ = problem_of(X, labels, 2)
-    constraints = MomentConstraintsInMemory(problem)
+    constraints = problem.moment_constraints()
     constraints.begin()
     direction = np.random.default_rng(0).standard_normal((1, 40)) / 40
     furthest = constraints.furthest_step(direction)

@@ -108,12 +108,23 @@ def test_examples_in_docstrings(name):
 def containers():
     rooms = [importlib.import_module(name) for name in MODULES if name.startswith("minimaxrisk.features.")]
     classes = [each for room in rooms for each in vars(room).values() if isinstance(each, type)]
-    return {each.__name__ for each in classes if FeatureMatrix in each.__mro__}
+    return {each for each in classes if FeatureMatrix in each.__mro__}
+
+
+def test_the_modules_of_containers_are_closed_to_engines():
+    """The contract names them one by one; a new one must be among them."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (closed,) = (
+        each["forbidden_modules"]
+        for each in contracts["contracts"]
+        if each["name"].startswith("Engines and problems know no container")
+    )
+    assert {each.__module__ for each in containers() - {FeatureMatrix}} <= set(closed)
 
 
 def test_nobody_asks_a_container_for_its_type():
     """Outside of ``features/`` containers say what they can do; engines do not read their arrays."""
-    kinds = containers() | {"Problem"}
+    kinds = {each.__name__ for each in containers()} | {"Problem"}
     assert {"DenseFeatures", "SparseFeatures", "DaskFeatures", "DeviceFeatures"} < kinds
     wrong = []
     for path in (ROOT / "src").rglob("*.py"):

@@ -110,3 +110,21 @@ def columns_of(X: Any, columns: IntArray) -> Any:
     if not is_foreign(X):
         return computed(X[:, columns])
     return to_numpy(namespace_of(X).take(X, asarray_like(X, columns), axis=1))
+
+
+def entries_at(places: IntArray, *arrays: Any) -> FloatArray:
+    """Entries of arrays of one shape, by their places in all rows behind each other, copied here together."""
+    if isinstance(arrays[0], np.ndarray):
+        return np.array([array.ravel()[places] for array in arrays])
+    xp, place = namespace_of(arrays[0]), asarray_like(arrays[0], places)
+    return to_numpy(xp.stack([xp.take(xp.reshape(array, (-1,)), place) for array in arrays]))
+
+
+def places_of_largest(values: Any, k: int) -> Any:
+    """Where the k largest numbers along the last axis are, in any order."""
+    xp = namespace_of(values)
+    if hasattr(xp, "topk"):  # PyTorch
+        return xp.topk(values, k, sorted=False).indices
+    if hasattr(xp, "argpartition"):  # CuPy
+        return xp.argpartition(values, -k)[..., -k:]
+    return xp.argsort(values)[..., values.shape[-1] - k :]

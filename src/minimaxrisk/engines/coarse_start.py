@@ -13,7 +13,6 @@ Signed coding with free masses.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.first_order import first_order_approach
 from minimaxrisk.engines.interior_point.predictor_corrector import Snapshot, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution
-from minimaxrisk.features.sparse import SparseFeatures
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
@@ -101,7 +99,6 @@ def is_worth_a_coarse_start(problem: Problem) -> bool:
 def predicted_seconds(problem: Problem) -> tuple[float, float]:
     """Of the first-order steps and of the interior point on all instances."""
     n, d = problem.features.shape
-    n_entries = cast(SparseFeatures, problem.features).values.nnz
-    first_order = EXPECTED_STEPS * (STEP + PER_ENTRY * n_entries + PER_COLUMN * d)
+    first_order = EXPECTED_STEPS * (STEP + PER_ENTRY * problem.features.n_stored + PER_COLUMN * d)
     # A Cholesky factor, and about as much for the matrix.
     return first_order, ITERATIONS * 2.0 * (n**3 / 3.0) * PER_OPERATION

@@ -150,7 +150,8 @@ class Subprogram:
         self.whole, self.means, self.instances = whole, means, instances
         features = whole.features.some_rows(instances, after=means.features)
         centre = np.hstack([np.diag(means.prior), np.zeros((len(means.prior), len(instances)))])
-        self.problem = replace(whole, features=features, centre=centre)
+        tau, lam = features.on_device(whole.tau), features.on_device(whole.lam)
+        self.problem = replace(whole, features=features, centre=centre, tau_on_device=tau, lam_on_device=lam)
 
     def on_all_instances(self, distribution: FloatArray) -> FloatArray:
         """The same distribution as one on the instances of the whole problem (K x n)."""

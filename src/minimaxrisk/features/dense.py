@@ -31,6 +31,7 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.stored_tables import BLOCK_ELEMENTS, LARGE, StoredArray, Table
+from minimaxrisk.features.batched import TILE, NumPyKernels
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -53,8 +54,6 @@ FEWEST_COLUMNS = 32
 PIECE_ELEMENTS = 1 << 15
 # Entries gathered at a time, where columns are looked at once more.
 GROUP_ELEMENTS = 1 << 21
-# Labellings, and problems of a batch, that go together at least.
-TILE = 8
 # Rows that are multiplied with the data at a time. With 72 x 12,582 a product of 24 rows takes 1.9 ms, one of
 # 8 1.8, one of 3 1.4; with 50 x 4434 0.56, 0.36 and 0.34.
 ROWS = 24
@@ -86,8 +85,13 @@ class DenseFeatures(FeatureMatrix):
         return self.values.shape[0], self.values.shape[1]
 
     @property
+    def whole(self) -> DenseFeatures:
+        """The matrix that this one is a part of."""
+        return self
+
+    @property
     def shared(self) -> SharedData:
-        return SharedData(id(self), self.shape[0])
+        return SharedData(id(self), self.shape[0], NumPyKernels)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1

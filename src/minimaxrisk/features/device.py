@@ -3,7 +3,7 @@
 Shift and scale stand beside the data, on the device too. Every sum is added up in float64 from centred
 numbers, whatever the precision of the data. A block of columns at a time becomes float64, so that no second
 copy of the data is ever made. On CUDA devices with Triton one kernel does the same while it reads the data
-once (``device_kernels``), several times as fast. The methods that end with ``_there`` answer on the device;
+once (``device_kernels``), several times as fast. The methods that end with ``_on_device`` answer there;
 the others answer in NumPy arrays.
 
 Data larger than the memory of the device come from the host in blocks of columns as they are needed: a tensor
@@ -23,7 +23,9 @@ from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
+from minimaxrisk.features.batched import BatchColumns, Kernels
 from minimaxrisk.features.dense import DenseFeatures
+from minimaxrisk.features.device_constraints import MomentConstraintsOnDevice
 from minimaxrisk.features.device_kernels import fused_columns, fused_step, fused_sums, serve
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
@@ -31,7 +33,6 @@ from minimaxrisk.features.matrix import (
     ClassMoments,
     ColumnScale,
     FeatureMatrix,
-    Location,
     PartOfRows,
     SharedData,
 )
@@ -189,7 +190,6 @@ class DeviceFeatures(FeatureMatrix):
     There are no rough passes: with the kernel an exact pass takes as long as one in float32.
     """
 
-    location: ClassVar[Location] = "device"
     can_relabel: ClassVar[bool] = True
     has_cheap_passes: ClassVar[bool] = True
 
@@ -199,10 +199,10 @@ class DeviceFeatures(FeatureMatrix):
     factor: Any  # zero for columns that do not vary
     has_intercept: bool
     n_passes: int = 0
-    rows_there: Any = field(init=False, repr=False)
+    rows_on_device: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.rows_there = asarray_like(self.data, self.rows)
+        self.rows_on_device = asarray_like(self.data, self.rows)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -210,16 +210,19 @@ class DeviceFeatures(FeatureMatrix):
 
     @property
     def shared(self) -> SharedData:
-        return SharedData(id(self.data), self.shape[0])
+        return SharedData(id(self.data), self.shape[0], DeviceKernels)
+
+    def moment_constraints(self, tau: Any, lam: Any, centre: FloatArray) -> MomentConstraintsOnDevice:
+        return MomentConstraintsOnDevice(self, tau, lam)
 
     @property
     def xp(self) -> Any:
         return namespace_of(self.data)
 
-    def there(self, values: FloatArray) -> Any:
+    def on_device(self, values: FloatArray) -> Any:
         return asarray_like(self.data, values)
 
-    def correlate_there(self, block_weights: FloatArray) -> Any:
+    def correlate_on_device(self, block_weights: FloatArray) -> Any:
         self.n_passes += 1
         inner = weighted_sums(self.data, self.on_rows(block_weights), self.shift) * self.factor
         if not self.has_intercept:
@@ -228,7 +231,7 @@ class DeviceFeatures(FeatureMatrix):
         return self.xp.concat([mass, inner], axis=1)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
-        return to_numpy(self.correlate_there(block_weights))
+        return to_numpy(self.correlate_on_device(block_weights))
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         used = np.flatnonzero(coefficients.any(axis=0))
@@ -240,7 +243,7 @@ class DeviceFeatures(FeatureMatrix):
         width = max(1, BLOCK_ELEMENTS // self.shape[0])
         for start in range(0, len(columns), width):
             part = slice(start, start + width)
-            values = self.columns_there(columns[part])
+            values = self.columns_on_device(columns[part])
             scores += to_numpy(
                 asarray_like(self.data, coefficients[:, part]) @ self.xp.matrix_transpose(values)
             )
@@ -254,14 +257,18 @@ class DeviceFeatures(FeatureMatrix):
     def largest_deviations(
         self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
     ) -> FloatArray:
-        xp, tau_there, inverse_there = self.xp, asarray_like(self.data, tau), asarray_like(self.data, inverse)
+        xp, tau_on_device, inverse_on_device = (
+            self.xp,
+            asarray_like(self.data, tau),
+            asarray_like(self.data, inverse),
+        )
         n_at_a_time, found = max(1, DRAWN_ELEMENTS // tau.size), []
         for start in range(0, len(weights), n_at_a_time):
             part = slice(start, start + n_at_a_time)
-            draws = self.correlate_there(weights[part].reshape(-1, weights.shape[2]))
+            draws = self.correlate_on_device(weights[part].reshape(-1, weights.shape[2]))
             draws = xp.reshape(draws, (-1, *tau.shape))
-            draws = draws - asarray_like(self.data, sums[part, None, None]) * tau_there
-            found.append(xp.max(xp.abs(draws * inverse_there), axis=(1, 2)))
+            draws = draws - asarray_like(self.data, sums[part, None, None]) * tau_on_device
+            found.append(xp.max(xp.abs(draws * inverse_on_device), axis=(1, 2)))
         return to_numpy(xp.concat(found))
 
     def fused_step(
@@ -285,7 +292,7 @@ class DeviceFeatures(FeatureMatrix):
             return None
         there = asarray_like(self.data, components)
         return fused_columns(
-            self.data, self.rows_there, self.shift, self.factor, there, vectors, int(self.has_intercept)
+            self.data, self.rows_on_device, self.shift, self.factor, there, vectors, int(self.has_intercept)
         )
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
@@ -317,7 +324,7 @@ class DeviceFeatures(FeatureMatrix):
         return ClassMoments(prior, mean, variance)
 
     def class_moments_of(self, columns: IntArray, p_hat: FloatArray) -> ClassMoments:
-        return ClassMoments(p_hat.sum(axis=1), *within_classes(self.columns_there(columns), p_hat))
+        return ClassMoments(p_hat.sum(axis=1), *within_classes(self.columns_on_device(columns), p_hat))
 
     def has_parts(self, *, of_groups: bool) -> bool:
         return True
@@ -352,7 +359,7 @@ class DeviceFeatures(FeatureMatrix):
         rows = self.xp.concat([self.xp.take(block, chosen, axis=0) for block in self._blocks()], axis=1)
         return DenseFeatures(np.asfortranarray(np.vstack([after, to_numpy(rows)])))
 
-    def columns_there(self, indices: IntArray) -> Any:
+    def columns_on_device(self, indices: IntArray) -> Any:
         """Some columns on the device (n x c)."""
         fused = self.fused_columns(indices)
         if fused is not None:
@@ -360,7 +367,7 @@ class DeviceFeatures(FeatureMatrix):
         xp, lead = self.xp, int(self.has_intercept)
         inner = np.maximum(indices - lead, 0)
         place = asarray_like(self.data, inner)
-        gathered = xp.take(taken_columns(self.data, inner), self.rows_there, axis=0)
+        gathered = xp.take(taken_columns(self.data, inner), self.rows_on_device, axis=0)
         values = xp.astype(gathered, xp.float64) - xp.take(self.shift, place)
         values = values * xp.take(self.factor, place)
         if not lead or (indices > 0).all():
@@ -368,7 +375,7 @@ class DeviceFeatures(FeatureMatrix):
         return xp.where(asarray_like(self.data, indices == 0), 1.0, values)
 
     def columns(self, indices: IntArray) -> FloatArray:
-        return to_numpy(self.columns_there(indices))
+        return to_numpy(self.columns_on_device(indices))
 
     def on_rows(self, block_weights: FloatArray) -> Any:
         """Weights of the rows of the data from those of the instances, on the device."""
@@ -382,7 +389,7 @@ class DeviceFeatures(FeatureMatrix):
         if self.has_intercept:
             yield xp.ones((len(self.rows), 1), dtype=xp.float64, device=self.data.device)
         for part, block in centred_blocks(self.data, self.shift):
-            yield xp.take(block, self.rows_there, axis=0) * self.factor[part]
+            yield xp.take(block, self.rows_on_device, axis=0) * self.factor[part]
 
 
 def within_classes(columns: Any, p_hat: FloatArray) -> tuple[Any, Any]:
@@ -447,7 +454,7 @@ def _hides_something(features: DeviceFeatures, square: Any) -> bool:
     if bool(features.xp.all(square > 0.0)):
         return False
     empty = np.flatnonzero(to_numpy(square) == 0.0) + int(features.has_intercept)
-    return bool(features.xp.any(features.columns_there(empty) != 0.0))
+    return bool(features.xp.any(features.columns_on_device(empty) != 0.0))
 
 
 def _refuse_sizes() -> None:
@@ -455,3 +462,94 @@ def _refuse_sizes() -> None:
         "X has columns with numbers so large or so small that their squares leave the range of float64; "
         "divide or multiply these columns, or pass X as a NumPy array, which is scaled column by column."
     )
+
+
+class DeviceKernels(Kernels):
+    """Those of the array API standard, on columns of an array on a device."""
+
+    def _columns_of(self, features: Sequence[DeviceFeatures], lam: Any) -> BatchColumns:
+        if all(each is features[0] for each in features):
+            return _SameColumnsOnDevice(features[0], lam)
+        return _OwnColumnsOnDevice(features, lam)
+
+
+class _SameColumnsOnDevice:
+    """All problems have the same features, as those with permuted labels have."""
+
+    def __init__(self, features: DeviceFeatures, lam: Any) -> None:
+        self.lam, self._features, self._lead = lam, features, int(features.has_intercept)
+        self._instance_of_row = asarray_like(features.data, _instance_of_row(features))
+
+    def keep(self, places: Any) -> None:
+        self.lam = self._features.xp.take(self.lam, places, axis=0)
+
+    def products(self, weights: Any) -> Any:
+        features, xp = self._features, self._features.xp
+        features.n_passes += 1
+        lifted = xp.take(_with_zeros(xp, weights), self._instance_of_row, axis=1)
+        inner = weighted_sums(features.data, lifted, features.shift) * features.factor
+        return (_with_ones(xp, weights, inner) if self._lead else inner) / self.lam
+
+    def columns(self, chosen: Any) -> Any:
+        features, xp = self._features, self._features.xp
+        flat = xp.reshape(chosen, (-1,))
+        place = xp.where(flat < self._lead, 0, flat - self._lead)
+        values = xp.take(taken_columns(features.data, place), features.rows_on_device, axis=0)
+        values = xp.astype(values, xp.float64) - xp.take(features.shift, place)
+        values = xp.where(flat < self._lead, 1.0, values * xp.take(features.factor, place))
+        values = xp.reshape(xp.matrix_transpose(values), (*chosen.shape, -1))
+        return values / xp.take_along_axis(self.lam, chosen, axis=1)[:, :, None]
+
+
+class _OwnColumnsOnDevice:
+    """Every problem has rows, shifts and scales of its own."""
+
+    def __init__(self, features: Sequence[DeviceFeatures], lam: Any) -> None:
+        self.lam, self._first, self._xp = lam, features[0], features[0].xp
+        self._lead = int(self._first.has_intercept)
+        self._shift = self._xp.stack([each.shift for each in features])
+        self._factor = self._xp.stack([each.factor for each in features])
+        self._rows = self._xp.stack([each.rows_on_device for each in features])
+        self._instance_of_row = asarray_like(lam, np.stack([_instance_of_row(each) for each in features]))
+
+    def keep(self, places: Any) -> None:
+        for name in ("lam", "_shift", "_factor", "_rows", "_instance_of_row"):
+            setattr(self, name, self._xp.take(getattr(self, name), places, axis=0))
+
+    def products(self, weights: Any) -> Any:
+        """One product with the shift of the first problem, from which those of the others are not far."""
+        first, xp = self._first, self._xp
+        first.n_passes += 1
+        lifted = xp.take_along_axis(_with_zeros(xp, weights), self._instance_of_row, axis=1)
+        further = xp.sum(weights, axis=1, keepdims=True) * (self._shift - first.shift)
+        inner = (weighted_sums(first.data, lifted, first.shift) - further) * self._factor
+        return (_with_ones(xp, weights, inner) if self._lead else inner) / self.lam
+
+    def columns(self, chosen: Any) -> Any:
+        xp, (n_problems, q) = self._xp, chosen.shape
+        place = xp.where(chosen < self._lead, 0, chosen - self._lead)
+        columns = taken_columns(self._first.data, xp.reshape(place, (-1,)))
+        columns = xp.reshape(xp.matrix_transpose(columns), (n_problems, q, -1))
+        rows = xp.broadcast_to(self._rows[:, None, :], (n_problems, q, self._rows.shape[1]))
+        values = xp.astype(xp.take_along_axis(columns, rows, axis=2), xp.float64)
+        values = values - xp.take_along_axis(self._shift, place, axis=1)[:, :, None]
+        values = values * xp.take_along_axis(self._factor, place, axis=1)[:, :, None]
+        values = xp.where((chosen < self._lead)[:, :, None], 1.0, values)
+        return values / xp.take_along_axis(self.lam, chosen, axis=1)[:, :, None]
+
+
+def _with_zeros(xp: Any, weights: Any) -> Any:
+    """Weights of the instances and, behind them, a zero for rows that are no instance."""
+    return xp.concat([weights, 0.0 * weights[:, :1]], axis=1)
+
+
+def _with_ones(xp: Any, weights: Any, inner: Any) -> Any:
+    """Products with a column of ones, before those with the others."""
+    return xp.concat([xp.sum(weights, axis=1, keepdims=True), inner], axis=1)
+
+
+def _instance_of_row(features: DeviceFeatures) -> np.ndarray:
+    """For each row of the data its instance; rows that are no instance have a place behind all."""
+    place = np.full(features.data.shape[0], len(features.rows))
+    place[features.rows] = np.arange(len(features.rows))
+    return place

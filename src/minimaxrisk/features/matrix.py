@@ -17,12 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, entries_at, to_numpy
+from minimaxrisk.features.batched import Kernels
+from minimaxrisk.features.moment_constraints import MomentConstraints, MomentConstraintsInMemory
+from minimaxrisk.features.working_rows import DenseRows, Rows
 
 # Numbers held at a time where draws of weights are multiplied with the features: draws x components.
 DRAWN_ELEMENTS = 1 << 21
@@ -127,9 +130,6 @@ def is_negligible(deviation: FloatArray, shift: FloatArray, n: int) -> BoolArray
     return (deviation <= noise) | (deviation < np.finfo(np.float64).tiny)
 
 
-Location: TypeAlias = Literal["memory", "chunks", "device"]
-
-
 @dataclass(frozen=True)
 class PartOfRows:
     """Some of the instances of a matrix, and their distribution lifted to all of them (K x N)."""
@@ -140,17 +140,18 @@ class PartOfRows:
 
 
 class SharedData(NamedTuple):
-    """The array that holds the instances of a problem."""
+    """The array that holds the instances of a problem, and how problems on it are solved together."""
 
     key: int  # equal for problems on the same array
     n_rows: int  # what a product with one column costs: all rows of a matrix, the instances on a device
+    kernels: type[Kernels]
 
 
 class FeatureMatrix(Protocol):
     """The n x d matrix Psi, known only by the operations below.
 
     A container inherits from this class, answers what has no body here, and overrides what it does better.
-    An answer of a method that ends with ``_there`` stays where the features are, on their device for example.
+    What ends with ``_on_device`` is where the features are, in memory or on a device.
     """
 
     n_passes: int
@@ -158,9 +159,6 @@ class FeatureMatrix(Protocol):
 
     is_sparse: ClassVar[bool] = False
     """Whether only entries that are not zero are stored."""
-
-    location: ClassVar[Location] = "memory"
-    """Where positions relative to the moment constraints are kept: here, in chunks of dask, on a device."""
 
     can_relabel: ClassVar[bool] = False
     """Whether ``correlate_many`` takes the moments of many labellings faster than ``class_moments``."""
@@ -186,7 +184,19 @@ class FeatureMatrix(Protocol):
     @property
     def shape(self) -> tuple[int, int]: ...
 
-    def there(self, values: FloatArray) -> Any:
+    @property
+    def n_stored(self) -> int:
+        """How many entries a pass reads."""
+        return self.shape[0] * self.shape[1]
+
+    def moment_constraints(self, tau: Any, lam: Any, centre: FloatArray) -> MomentConstraints:
+        """``|V Psi - tau| <= lam`` (B x d); block weights ``centre`` (B x n) have the moments tau.
+
+        Tau and lam are where the features are.
+        """
+        return MomentConstraintsInMemory(self, tau, lam)
+
+    def on_device(self, values: FloatArray) -> Any:
         """An array of this process, copied to where the features are."""
         return values
 
@@ -194,7 +204,7 @@ class FeatureMatrix(Protocol):
         """``V Psi``: every column's product with each row of ``V`` (B x n), in one pass (B x d)."""
         ...
 
-    def correlate_there(self, block_weights: FloatArray) -> Any:
+    def correlate_on_device(self, block_weights: FloatArray) -> Any:
         return self.correlate(block_weights)
 
     def correlate_roughly(self, block_weights: FloatArray) -> FloatArray:
@@ -202,8 +212,8 @@ class FeatureMatrix(Protocol):
         return self.correlate(block_weights)
 
     def correlate_many(self, weights: FloatArray) -> Any:
-        """``correlate_there`` for any number of rows of weights."""
-        return self.correlate_there(weights)
+        """``correlate_on_device`` for any number of rows of weights."""
+        return self.correlate_on_device(weights)
 
     def combine(self, coefficients: FloatArray) -> FloatArray:
         """``M Psi'``: block scores of every instance (B x n), from the non-zero columns of M (B x d)."""
@@ -275,6 +285,10 @@ class FeatureMatrix(Protocol):
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
         return sparse.csc_array(self.columns(indices)), np.zeros(len(indices))
 
+    def working_rows(self, indices: IntArray) -> Rows:
+        """Some columns as the rows of a working set."""
+        return DenseRows(self.columns(indices).T)
+
 
 def products_of_instances(features: FeatureMatrix, unit: FloatArray) -> FloatArray:
     """``Psi D^2 Psi'`` (n x n) in one pass, with D the diagonal matrix of ``unit``."""
@@ -317,17 +331,17 @@ class ColumnScale:
     Shift and scale are where the features are; they are copied to this process when somebody asks for them.
     """
 
-    shift_there: Any
-    scale_there: Any
+    shift_on_device: Any
+    scale_on_device: Any
     has_intercept: bool
 
     @cached_property
     def shift(self) -> FloatArray:
-        return to_numpy(self.shift_there)
+        return to_numpy(self.shift_on_device)
 
     @cached_property
     def scale(self) -> FloatArray:
-        return to_numpy(self.scale_there)
+        return to_numpy(self.scale_on_device)
 
     @property
     def n_leading(self) -> int:
@@ -336,9 +350,8 @@ class ColumnScale:
 
     def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Shift and scale of some of the caller's columns, copied together."""
-        xp, place = namespace_of(self.shift_there), asarray_like(self.shift_there, columns)
-        both = to_numpy(xp.stack([xp.take(each, place) for each in (self.shift_there, self.scale_there)]))
-        return both[0], both[1]
+        shift, scale = entries_at(columns, self.shift_on_device, self.scale_on_device)
+        return shift, scale
 
     def to_original(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (B x d) and intercepts (B) on the caller's columns."""

@@ -18,6 +18,7 @@ from minimaxrisk.features.matrix import (
     power_of_two,
     within_class_moments,
 )
+from minimaxrisk.features.working_rows import Rows, rows_of_shifted
 from minimaxrisk.samples.instances import Instances
 
 # A column whose mean is this many times its deviation is centred for good: the implicit form would lose
@@ -42,6 +43,10 @@ class SparseFeatures(FeatureMatrix):
     @property
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1] + int(self.has_intercept)
+
+    @property
+    def n_stored(self) -> int:
+        return int(self.values.nnz)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
@@ -118,6 +123,9 @@ class SparseFeatures(FeatureMatrix):
             values.data[np.repeat(is_intercept, np.diff(values.indptr))] = 0.0
             values.eliminate_zeros()
         return values, np.where(is_intercept, -1.0, self.offset[j])
+
+    def working_rows(self, indices: IntArray) -> Rows:
+        return rows_of_shifted(*self.shifted_columns(indices))
 
 
 def sparse_features(

@@ -74,9 +74,11 @@ class PosedProblem:
         if not isinstance(rule, MultiplierBootstrap):
             return rule
         old = self.problem
-        nothing = 0.0 * old.tau_there  # the shared part knows no deviations
+        nothing = 0.0 * old.tau_on_device  # the shared part knows no deviations
         return rule.sharing(
-            MomentSample(old.features, self.instances.units, old.coding, old.scale, old.tau_there, nothing)
+            MomentSample(
+                old.features, self.instances.units, old.coding, old.scale, old.tau_on_device, nothing
+            )
         )
 
     def relabelled(self, relabelled: Sequence[TrainingData], rule: RadiusRule) -> list[PosedProblem]:
@@ -207,7 +209,7 @@ def _with_radii(
     marginal: Marginal,
 ) -> PosedProblem:
     """Set the confidence radii; ``is_empty`` tells the columns of zeros."""
-    radii, tau = rule.radii(sample), sample.tau_there
+    radii, tau = rule.radii(sample), sample.tau_on_device
     lam = asarray_like(tau, radii.lam) if not is_foreign(radii.lam) else radii.lam
     # A column of zeros constrains nothing. This radius is not mistaken for a tight one.
     lam = namespace_of(tau).where(is_empty, 1.0, lam)
@@ -254,7 +256,7 @@ def pose_l1_svm(
         largest = float(np.max(unit * features.means_of(abs, instances.weights[None])[0]))
         # Columns that are all constant leave nothing to penalise.
         alpha = PENALTY_FRACTION * instances.total_weight * (largest or 1.0)
-    lam = features.there((alpha / instances.total_weight / unit)[None, :])
+    lam = features.on_device((alpha / instances.total_weight / unit)[None, :])
     coding, nothing = make_coding("signed", 2), np.zeros((2, instances.n_instances))
 
     def against_the_rest(k: int) -> tuple[Problem, HingeLoss]:

@@ -28,8 +28,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, to_numpy
+from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, entries_at, namespace_of, to_numpy
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
+from minimaxrisk.features.moment_constraints import MomentConstraints
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
@@ -82,22 +83,27 @@ class Problem:
     features: FeatureMatrix
     coding: Coding
     centre: FloatArray  # K x n, with moments tau exactly: the empirical distribution
-    tau_there: Any  # B x d
-    lam_there: Any  # B x d
+    tau_on_device: Any  # B x d
+    lam_on_device: Any  # B x d
     scale: ColumnScale
     marginal: Marginal = FREE
 
     @cached_property
     def tau(self) -> FloatArray:
-        return to_numpy(self.tau_there)
+        return to_numpy(self.tau_on_device)
 
     @cached_property
     def lam(self) -> FloatArray:
-        return to_numpy(self.lam_there)
+        return to_numpy(self.lam_on_device)
 
     def with_radii(self, lam: FloatArray) -> Problem:
         """The same problem with other radii."""
-        return replace(self, lam_there=asarray_like(self.tau_there, lam))
+        return replace(self, lam_on_device=asarray_like(self.tau_on_device, lam))
+
+    def moment_constraints(self) -> MomentConstraints:
+        """The constraints, kept beside the features."""
+        centre = self.coding.encode(self.centre)
+        return self.features.moment_constraints(self.tau_on_device, self.lam_on_device, centre)
 
     @property
     def objective(self) -> BayesError:
@@ -120,7 +126,7 @@ class Problem:
 
     @property
     def smallest_radius(self) -> float:
-        return float(namespace_of(self.lam_there).min(self.lam_there))
+        return float(namespace_of(self.lam_on_device).min(self.lam_on_device))
 
     def moments_of(self, distribution: FloatArray) -> FloatArray:
         """E_w Phi(x, y) for a distribution on labels x instances: one pass over the features (B x d)."""
@@ -137,7 +143,7 @@ class Problem:
 
     def _penalty_of_some(self, components: IntArray, values: FloatArray) -> float:
         """From the entries of lambda and tau that count: not all of them need be looked at."""
-        lam, tau = self.at(components, self.lam_there, self.tau_there)
+        lam, tau = entries_at(components, self.lam_on_device, self.tau_on_device)
         return float(lam @ np.abs(values) - tau @ values)
 
     def penalty_and_scores(self, components: IntArray, values: FloatArray) -> tuple[float, FloatArray]:
@@ -154,21 +160,14 @@ class Problem:
         scores = self.coding.scores(self.features.combine_some(columns, coefficients))
         return self._penalty_of_some(components, values), scores
 
-    def at(self, components: IntArray, *vectors: Any) -> FloatArray:
-        """Entries of vectors where the features are (B x d or their length), copied together."""
-        if isinstance(vectors[0], np.ndarray):
-            return np.array([vector.ravel()[components] for vector in vectors])
-        xp, place = namespace_of(vectors[0]), asarray_like(vectors[0], components)
-        return to_numpy(xp.stack([xp.take(xp.reshape(vector, (-1,)), place) for vector in vectors]))
-
     def share_inside(self, distribution: FloatArray, moments: FloatArray | float | None = None) -> float:
         """The largest share that a distribution may have in a mixture with the centre inside the set.
 
         One pass over the features, unless the moments of the distribution are given.
         """
-        tau, lam = self.tau_there, self.lam_there
+        tau, lam = self.tau_on_device, self.lam_on_device
         if moments is None:
-            moments = self.features.correlate_there(self.coding.encode(distribution))
+            moments = self.features.correlate_on_device(self.coding.encode(distribution))
         else:
             moments = asarray_like(tau, np.asarray(moments))
         xp = namespace_of(lam)

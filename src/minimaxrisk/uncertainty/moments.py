@@ -99,17 +99,17 @@ class MomentSample:
     units: Units
     coding: Coding
     scale: ColumnScale
-    tau_there: Any
-    sigma_there: Any
+    tau_on_device: Any
+    sigma_on_device: Any
     known: tuple[ClassMoments, ClassMoments] | None = None  # moments and spread, where sigma came from them
 
     @cached_property
     def tau(self) -> FloatArray:
-        return to_numpy(self.tau_there)
+        return to_numpy(self.tau_on_device)
 
     @cached_property
     def sigma(self) -> FloatArray:
-        return to_numpy(self.sigma_there)
+        return to_numpy(self.sigma_on_device)
 
     @property
     def moments(self) -> ClassMoments:
@@ -168,7 +168,7 @@ class MomentSample:
     @property
     def n_features_varying(self) -> int:
         """Components that vary, without those of the intercept."""
-        sigma = self.sigma_there[:, self.scale.n_leading :]
+        sigma = self.sigma_on_device[:, self.scale.n_leading :]
         xp = namespace_of(sigma)
         return int(xp.sum(xp.where(sigma > 0.0, xp.ones_like(sigma), 0.0)))
 

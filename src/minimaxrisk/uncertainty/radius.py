@@ -46,7 +46,7 @@ def multiples_of_standard_errors(
 
     The intercept's radius follows from its level, if that is given.
     """
-    plain = factor * sample.sigma_there / float(np.sqrt(sample.n))
+    plain = factor * sample.sigma_on_device / float(np.sqrt(sample.n))
     lam = namespace_of(plain).where(plain > SMALLEST_RADIUS, plain, SMALLEST_RADIUS)
     if intercept_level is not None and sample.scale.has_intercept:
         lam[:, 0] = asarray_like(lam, np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS))

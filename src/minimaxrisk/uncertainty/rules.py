@@ -145,7 +145,7 @@ class GivenRadii:
 
     def radii(self, sample: MomentSample) -> Radii:
         given = np.asarray(self.lam)
-        n_blocks, d = sample.tau_there.shape
+        n_blocks, d = sample.tau_on_device.shape
         if given.dtype.kind not in "fiu" or given.shape not in ((d,), (n_blocks, d)):
             columns = "the columns of X" + ", the intercept first" * sample.scale.has_intercept
             raise ValueError(

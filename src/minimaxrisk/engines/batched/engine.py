@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.engines.batched.kernels import NumPyKernels, kernels_for
 from minimaxrisk.engines.batched.one_hot import OneHotPoints
-from minimaxrisk.engines.batched.points import SignedPoints
+from minimaxrisk.engines.batched.points import SignedPoints, kernels_of
 from minimaxrisk.engines.solution import Bounds, EngineSettings, Enough, Stage, is_stuck
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -31,22 +30,23 @@ SMALLEST_ONE_HOT_GAP = 1e-6
 def can_share(problem: Problem, settings: EngineSettings) -> bool:
     """Whether a problem can go through the loop together with others."""
     shared, coding = problem.features.shared, problem.coding.name
-    is_here = kernels_for(problem) is NumPyKernels
+    if shared is None:
+        return False
+    is_numpy = shared.kernels.is_numpy
     return (
         settings.solver in ("auto", "interior-point")
         and settings.max_iter is None
-        and (coding == "signed" or (is_here and settings.gap_tol >= SMALLEST_ONE_HOT_GAP))
+        and (coding == "signed" or (is_numpy and settings.gap_tol >= SMALLEST_ONE_HOT_GAP))
         and not problem.marginal.is_known
-        and shared is not None
         and shared.n_rows <= MOST_INSTANCES[coding]
         # On a device the loop looks at the radii of all problems at once.
-        and (not is_here or problem.smallest_radius >= THIN_RADIUS)
+        and (not is_numpy or problem.smallest_radius >= THIN_RADIUS)
     )
 
 
 def batch_size(problem: Problem) -> int:
-    """How many problems like this one go through the loop at a time."""
-    return kernels_for(problem).batch_size(*problem.features.shape, problem.coding.n_blocks)
+    """How many problems like this one, which ``can_share``, go through the loop at a time."""
+    return kernels_of(problem).batch_size(*problem.features.shape, problem.coding.n_blocks)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The iterates of many problems of one shape, step by step together.
 
-The formulas are those of the single loop; where they are computed, and how, is up to the ``kernels``. Arrays
-have the problem as first index. Constraints of all blocks come behind each other: one block in the signed
-coding, one per class in the one-hot coding.
+The formulas are those of the single loop; where they are computed, and how, is up to the ``kernels`` that the
+container of the features names. Arrays have the problem as first index. Constraints of all blocks come behind
+each other: one block in the signed coding, one per class in the one-hot coding.
 
 All working sets have the same size q, so that no array is padded and no number depends on the other problems:
 constraints that pull come first, then the nearest ones. On NumPy the answer to a problem is the same to the
@@ -15,12 +15,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, asarray_like, to_numpy
-from minimaxrisk.engines.batched.kernels import kernels_for, working_set_size
 from minimaxrisk.engines.interior_point.predictor_corrector import (
     FRACTION_TO_BOUNDARY,
     LARGEST_START,
@@ -34,7 +33,14 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     everywhere,
 )
 from minimaxrisk.engines.interior_point.systems import OFFSET
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.features.batched import Kernels, working_set_size
+from minimaxrisk.features.matrix import SharedData
+from minimaxrisk.problem.problem import Problem, upper_bound_of_some
+
+
+def kernels_of(problem: Problem) -> type[Kernels]:
+    """Those of the array that a problem shares with others."""
+    return cast(SharedData, problem.features.shared).kernels
 
 
 class InteriorPoints(ABC):
@@ -47,7 +53,10 @@ class InteriorPoints(ABC):
     )
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.kernels = kernels_for(problems[0])(problems)
+        self._problems = list(problems)
+        self.kernels = kernels_of(problems[0])(
+            [(each.features, each.tau_on_device, each.lam_on_device) for each in problems]
+        )
         self._xp = xp = self.kernels.xp
         lam = self.kernels.columns.lam
         self._n_blocks, self._d = problems[0].shape
@@ -121,6 +130,7 @@ class InteriorPoints(ABC):
 
     def keep(self, places: IntArray) -> None:
         """Forget the other problems."""
+        self._problems = [self._problems[i] for i in places]
         self.kernels.keep(places)
         there = asarray_like(self._x, places)
         for name in self.PER_PROBLEM:
@@ -175,9 +185,17 @@ class InteriorPoints(ABC):
 
     def best(self, places: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
         """Of some problems the coefficients noted, by components and values, and the bounds they prove."""
-        components, values = self._best_components, self._best_values
-        bounds = self.kernels.upper_bounds(components, values, places)
-        return to_numpy(components)[places], to_numpy(values)[places], bounds
+        components, values = to_numpy(self._best_components)[places], to_numpy(self._best_values)[places]
+        return components, values, self._certified(places, components, values)
+
+    def _certified(self, places: IntArray, components: IntArray, values: FloatArray) -> FloatArray:
+        """The certificates of some problems, one after the other."""
+        bounds = []
+        for i, places_of_one, values_of_one in zip(places, components, values, strict=True):
+            problem, used = self._problems[i], np.flatnonzero(values_of_one)
+            proven = upper_bound_of_some(problem, problem.objective, places_of_one[used], values_of_one[used])
+            bounds.append(proven)
+        return np.array(bounds)
 
     def step(self) -> None:
         """One predictor-corrector step of each problem."""
@@ -276,6 +294,20 @@ class SignedPoints(InteriorPoints):
 
     def _nearness(self) -> Any:
         return self._position
+
+    def _certified(self, places: IntArray, components: IntArray, values: FloatArray) -> FloatArray:
+        """On a device by the formula of the certificate, for all problems together.
+
+        It is ``1 + lambda'|mu| - tau'mu``, and the largest of ``|score| - 1`` and ``-1/2``.
+        """
+        if self.kernels.is_numpy:
+            return super()._certified(places, components, values)
+        xp, columns, chosen, mu = self._xp, self.kernels.columns, self._best_components, self._best_values
+        lam, tau = (xp.take_along_axis(each, chosen, axis=1) for each in (columns.lam, self.kernels.tau))
+        scores = ((lam * mu)[:, None, :] @ columns.columns(chosen))[:, 0, :]
+        penalty = xp.sum(lam * xp.abs(mu) - tau * mu, axis=1)
+        excess = xp.max(xp.abs(scores), axis=1) - 1.0
+        return to_numpy(1.0 + penalty + xp.where(excess > -0.5, excess, -0.5))[places]
 
     def _uppers(self, gain: Any) -> Any:
         xp, largest = self._xp, self._largest()

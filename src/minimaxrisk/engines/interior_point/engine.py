@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.constraints import moment_constraints
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, Snapshot
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
@@ -159,7 +158,7 @@ class _Search:
         if relay is not None:
             start = relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
-        self.point = InteriorPoint(self.iterated, moment_constraints(self.iterated), start)
+        self.point = InteriorPoint(self.iterated, start)
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()
@@ -260,7 +259,7 @@ class _Search:
     def _make_exact(self) -> InteriorPoint:
         """The iterate with exact positions, or a new one if rough passes let it leave the set."""
         if not self.point.make_exact():
-            self.point, self.lower = InteriorPoint(self.iterated, self.point.constraints), 0.0
+            self.point, self.lower = InteriorPoint(self.iterated, is_exact=True), 0.0
             self._vertices = VertexSearch(self.point)
             self._offer_indifference()
         return self.point

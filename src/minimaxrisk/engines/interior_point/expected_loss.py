@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.engines.interior_point.constraints import WorkingSet, moment_constraints
 from minimaxrisk.engines.interior_point.engine import notable_components
 from minimaxrisk.engines.interior_point.factors import CautiousDiagonalFactor, diagonal_factor
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
@@ -22,6 +21,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart,
 from minimaxrisk.engines.linear_programs.highs import SolverError
 from minimaxrisk.engines.solution import Solution, is_stuck
 from minimaxrisk.features.matrix import Coding
+from minimaxrisk.features.moment_constraints import WorkingSet
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -96,7 +96,7 @@ def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsil
     best = Solution.trivial(problem, objective)
     point = InteriorPoint(
         problem,
-        moment_constraints(problem, is_exact=True),
+        is_exact=True,
         make_system=lambda start: ExpectedLossSystem(objective.loss, problem.coding, start),
     )
     if not _approach(point, objective, best):

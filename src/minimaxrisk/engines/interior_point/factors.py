@@ -41,23 +41,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Generic, ParamSpec, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.blas import dsyrk, dtrmm, dtrsm, dtrsv, ssymv, strmm
-from scipy.linalg.lapack import dlauum, dpotrf, dtrtri, slauum, spotrf, strtri
+from scipy.linalg.blas import dsyrk, dtrsm, ssymv
+from scipy.linalg.lapack import spotrf
 
-from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
-from minimaxrisk.engines.interior_point.constraints import WorkingSet
-from minimaxrisk.engines.interior_point.working_rows import DeviceRows
-from minimaxrisk.features.device_kernels import copied
+from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray
+from minimaxrisk._utils.positive_definite import (
+    FactorisationError,
+    cholesky,
+    cholesky_solve,
+    diagonal_of,
+    inverse_from_factor,
+)
+from minimaxrisk.features.moment_constraints import WorkingSet
 
-# Relative additions to a diagonal, tried in turn when a factorisation fails.
-REGULARISATIONS = (0.0, 1e-13, 1e-11, 1e-9, 1e-7)
-# Rows up to which a triangle is inverted in one piece.
-SMALL_TRIANGLE = 64
 # Constraints per instance (those of all blocks together) up to which the plain side takes fewer operations
 # than matrices of n x n.
 PLAIN_SIDE_SIGNED, PLAIN_SIDE_ONE_HOT = 0.8, 0.6
@@ -72,68 +72,12 @@ KEPT_PER_CONSTRAINT, FEWEST_KEPT = 2.0, 8
 LARGEST_MISS = 0.01
 # Where B exceeds the rest of its matrix by this factor, a subtraction would lose as many digits.
 STIFF = 1e5
-# Instances from which on the device that holds the rows factorises ``E + G``. With an H200 the matrix and its
-# factor took here and there: 116 and 182 microseconds with 100 instances, 497 and 295 with 200, 1550 and 511
-# with 400.
-FEWEST_ON_DEVICE = 150
 
-Real = TypeVar("Real", np.float32, np.float64)
 Right = ParamSpec("Right")
-
-
-class FactorisationError(ArithmeticError):
-    """A matrix is not positive definite to working accuracy."""
 
 
 class DigitsLostError(ArithmeticError):
     """Rounding errors are as large as the step."""
-
-
-# Positive definite matrices by LAPACK.
-
-
-def cholesky(matrix: FloatArray) -> FloatArray:
-    """Lower Cholesky factor of a matrix given by its lower triangle; regularised where necessary."""
-    diagonal = diagonal_of(matrix)
-    original = diagonal.copy()
-    for extra in REGULARISATIONS:
-        if extra > 0.0:
-            diagonal[:] = original * (1.0 + extra)
-        factor, info = dpotrf(matrix, lower=1, clean=0)
-        if info == 0:
-            return factor
-    raise FactorisationError
-
-
-def cholesky_solve(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """From one right-hand side, for which LAPACK's own function takes twice as long from 200 rows on."""
-    return dtrsv(factor, dtrsv(factor, right, lower=1), lower=1, trans=1, overwrite_x=1)
-
-
-def inverse_from_factor(factor: NDArray[Real]) -> NDArray[Real]:
-    """Lower triangle of ``(L L')^-1``."""
-    lauum = slauum if factor.dtype == np.float32 else dlauum
-    return lauum(_inverse_of_triangle(factor), lower=1, overwrite_c=1)[0]
-
-
-def _inverse_of_triangle(lower: NDArray[Real]) -> NDArray[Real]:
-    """By halves: LAPACK's own function takes twice as long from about 200 rows on."""
-    trtri, trmm = (strtri, strmm) if lower.dtype == np.float32 else (dtrtri, dtrmm)
-    n = len(lower)
-    if n <= SMALL_TRIANGLE:
-        return trtri(lower, lower=1)[0]
-    half = n // 2
-    inverse = np.zeros((n, n), dtype=lower.dtype, order="F")
-    first, second = _inverse_of_triangle(lower[:half, :half]), _inverse_of_triangle(lower[half:, half:])
-    inverse[:half, :half], inverse[half:, half:] = first, second
-    below = trmm(-1.0, second, lower[half:, :half], lower=1)
-    inverse[half:, :half] = trmm(1.0, first, below, side=1, lower=1)
-    return inverse
-
-
-def diagonal_of(matrix: NDArray[Real]) -> NDArray[Real]:
-    """A writable view of the diagonal of a square matrix that is contiguous in either order."""
-    return matrix.ravel(order="K")[:: matrix.shape[0] + 1]
 
 
 def gram(working: WorkingSet, block: int, weights: FloatArray) -> FloatArray:
@@ -374,70 +318,15 @@ class DiagonalSmallSide:
         return u[0], moved
 
 
-class DiagonalFactorOnDevice:
-    """Cholesky factor made on the device that holds the rows.
-
-    It comes here where the rows did. Otherwise right-hand sides are sent, and solutions come back.
-    """
-
-    def __init__(self, working: WorkingSet, part: slice, weights: FloatArray, stiffness: FloatArray) -> None:
-        rows, self._radius = cast(DeviceRows, working.rows), working.radius[part]
-        gram = rows.gram_on_device(part, weights[part] / self._radius**2)
-        self._xp = xp = namespace_of(gram)
-        self._columns = rows.columns[:, part]
-        matrix = _with_diagonal(gram, asarray_like(gram, stiffness))
-        for extra in REGULARISATIONS:
-            self._matrix = _with_diagonal(matrix, extra * xp.linalg.diagonal(matrix)) if extra else matrix
-            lower = _cholesky_there(self._matrix)
-            if lower is not None:
-                self._lower = lower
-                self._here = np.asfortranarray(copied(lower)) if rows.are_few(*rows.shape) else None
-                return
-        raise FactorisationError
-
-    def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """The step and the change of the positions, in one message."""
-        if self._here is not None:
-            return cholesky_solve(self._here, right), None
-        xp, column = self._xp, asarray_like(self._lower, right[:, None])
-        if hasattr(xp, "cholesky_solve"):  # PyTorch; the array API standard has no triangular solver
-            u = xp.cholesky_solve(column, self._lower)
-        else:
-            u = xp.linalg.solve(self._matrix, column)
-        moved = xp.matrix_transpose(self._columns) @ u
-        both = to_numpy(xp.concat([u, moved], axis=0))[:, 0]
-        return both[: len(right)], both[len(right) :] / self._radius
-
-
-def _with_diagonal(matrix: Any, diagonal: Any) -> Any:
-    """The matrix, with something added to its diagonal."""
-    if hasattr(matrix, "diagonal_scatter"):  # PyTorch, whose diagonals are views
-        matrix.diagonal().add_(diagonal)
-        return matrix
-    xp = namespace_of(matrix)
-    return matrix + diagonal * xp.eye(diagonal.shape[0], dtype=matrix.dtype, device=matrix.device)
-
-
-def _cholesky_there(matrix: Any) -> Any | None:
-    """The lower Cholesky factor; None if the matrix is not positive definite."""
-    linalg = namespace_of(matrix).linalg
-    if hasattr(linalg, "cholesky_ex"):  # PyTorch
-        lower, info = linalg.cholesky_ex(matrix)
-        return None if int(info) else lower
-    try:
-        lower = linalg.cholesky(matrix)
-    except (RuntimeError, np.linalg.LinAlgError):
-        return None
-    return lower if np.isfinite(float(lower[-1, -1])) else None
-
-
 def diagonal_factor(
     working: WorkingSet, block: int, weights: FloatArray, stiffness: FloatArray
 ) -> Factor[[FloatArray]]:
-    """The factor of n x n for one block, made on the device that holds the rows if it is large."""
-    if working.rows.are_on_device and len(stiffness) >= FEWEST_ON_DEVICE:
-        return DiagonalFactorOnDevice(working, working.parts[block], weights, stiffness)
-    return DiagonalFactor(gram(working, block, weights), stiffness)
+    """The factor of n x n for one block, by the rows themselves where they are faster."""
+    part, rows = working.parts[block], working.rows
+    radius = working.radius[part]
+    weights = weights[part] / radius**2
+    own = rows.own_factor(part, weights, stiffness, radius)
+    return DiagonalFactor(rows.gram(part, weights), stiffness) if own is None else own
 
 
 # The matrix of the one-hot coding. All solve for dw and ``room``, the change of r - w (2 x K x n).

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.constraints import MomentConstraints, moment_constraints
 from minimaxrisk.engines.interior_point.systems import (
     SIGNS,
     InstanceStep,
@@ -81,7 +80,8 @@ def snapshot_near(problem: Problem, u: FloatArray, mu: FloatArray) -> Snapshot:
     stays far below the mean one: equal parts on both labels cancel in u.
     """
     # 1) The masses, inside all constraints.
-    constraints = moment_constraints(problem, is_exact=True)
+    constraints = problem.moment_constraints()
+    constraints.is_exact = True
     constraints.begin()
     centre = problem.centre[0] - problem.centre[1]
     away = u - centre
@@ -111,12 +111,14 @@ class InteriorPoint:
     def __init__(
         self,
         problem: Problem,
-        constraints: MomentConstraints,
         start: Snapshot | None = None,
+        *,
         make_system: Callable[[FloatArray], NewtonSystem] | None = None,
+        is_exact: bool = False,
     ) -> None:
-        self.problem = problem
-        self.constraints = constraints
+        """``is_exact`` does without rough passes."""
+        self.problem, self.constraints = problem, problem.moment_constraints()
+        self.constraints.is_exact |= is_exact
         self.n_nearest = n_nearest(problem)
         if start is None:
             self._begin(make_system or partial(system_for, problem))

@@ -14,15 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
-from minimaxrisk.engines.interior_point.constraints import WorkingSet
+from minimaxrisk._utils.positive_definite import cholesky, cholesky_solve
 from minimaxrisk.engines.interior_point.factors import (
     CautiousDiagonalFactor,
     CautiousEpigraphFactor,
     EpigraphFactor,
     Factor,
-    cholesky,
-    cholesky_solve,
 )
+from minimaxrisk.features.moment_constraints import WorkingSet
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import instance_thresholds, threshold
 

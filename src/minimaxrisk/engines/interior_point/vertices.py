@@ -28,13 +28,13 @@ from scipy.linalg.blas import dger
 from scipy.linalg.lapack import dgeqrf, dgetrf, dgetrs, dormqr, dpstrf, dtrtrs
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.interior_point.constraints import WorkingSet
-from minimaxrisk.engines.interior_point.factors import FactorisationError, cholesky, cholesky_solve
+from minimaxrisk._utils.positive_definite import FactorisationError, cholesky, cholesky_solve
 from minimaxrisk.engines.interior_point.parametric_simplex import Basis, ParametricSimplexError, optimal_basis
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.linear_programs.constraint_generation import NEGLIGIBLE_MULTIPLIER
 from minimaxrisk.engines.solution import Face, Stage, steps_to_zero
+from minimaxrisk.features.moment_constraints import WorkingSet
 from minimaxrisk.problem.problem import Problem
 
 

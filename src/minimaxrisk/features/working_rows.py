@@ -8,33 +8,34 @@
 
   and likewise for a sum over instances, ``V' E V - (V'e) c' - c (V'e)' + (1'e) c c'`` with e the diagonal of
   E. Columns whose c would make these subtractions costly are centred for good when they are stored.
-* ``DeviceRows`` are on a device, and products of matrices are made there. A product with a vector is not
-  worth a message there and back while the rows are few numbers: then a copy of them here answers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dgemm, dsyr2, dsyrk, ssyrk
 
-from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray, asarray_like, namespace_of, to_numpy
-from minimaxrisk.features.device_kernels import copied
-from minimaxrisk.features.matrix import FeatureMatrix
+from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray
 
 # Time of a pair of stored entries in SciPy's product of sparse matrices, in units of that of a pair in BLAS's
 # product of dense ones (half of it, a triangle). Measured: 6 to 12 ns against 0.06 ns.
 COST_OF_A_PAIR = 120.0
 
 
+class OwnFactor(Protocol):
+    """A factor of ``E + gram`` that the rows have made themselves."""
+
+    def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """The solution, and the products of the rows with it over their units, where these come for free."""
+        ...
+
+
 class Rows(Protocol):
     """psi_j for each constraint j of a working set (|Q| x n); a ``part`` is the slice of one block."""
-
-    are_on_device: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -62,6 +63,12 @@ class Rows(Protocol):
     def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
         """``gram`` in single precision."""
         return self.gram(part, weights).astype(np.float32)
+
+    def own_factor(
+        self, part: slice, weights: FloatArray, stiffness: FloatArray, unit: FloatArray
+    ) -> OwnFactor | None:
+        """A factor of ``gram`` with ``stiffness`` on its diagonal; None if one made here is as fast."""
+        return None
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         """``sum_i weights_i psi_ji psi_ki`` for j in one part and k in another; weights are not negative.
@@ -182,11 +189,8 @@ class SparseRows(Rows):
         )
 
 
-def rows_of(features: FeatureMatrix, columns: IntArray) -> Rows:
-    """Some columns of the features, in the form whose sums take less time."""
-    if not features.is_sparse:
-        return DenseRows(features.columns(columns).T)
-    values, shift = features.shifted_columns(columns)
+def rows_of_shifted(values: sparse.csc_array, shift: FloatArray) -> Rows:
+    """The columns of ``V - 1 c'``, in the form whose sums take less time."""
     if sparse_is_faster(values):
         return SparseRows(values, shift)
     return DenseRows(np.ascontiguousarray(values.toarray().T) - shift[:, None])
@@ -205,70 +209,3 @@ def _product(first: sparse.csr_array, second: sparse.csr_array) -> FloatArray:
 
 def _with_entries(values: sparse.csc_array, data: FloatArray) -> sparse.csc_array:
     return sparse.csc_array((data, values.indices, values.indptr), shape=values.shape)
-
-
-# Numbers up to which rows are copied here. With four times as many, fits of 400 instances took 93 ms instead
-# of 80 on an H200, with a quarter those of 200 104 instead of 100.
-FEW_NUMBERS = 1 << 18
-
-
-class DeviceRows(Rows):
-    """``Rows`` given by the columns (n x |Q|) on the device."""
-
-    are_on_device: ClassVar[bool] = True
-
-    def __init__(self, columns: Any, copy: FloatArray | None = None) -> None:
-        """``copy`` holds the rows here if they are few."""
-        self.columns = columns
-        self._are_few = self.are_few(*self.shape)
-        if self._are_few and copy is not None:
-            self._copy = copy
-
-    @staticmethod
-    def are_few(n_rows: int, n: int) -> bool:
-        """Whether the rows are copied here."""
-        return n_rows * n <= FEW_NUMBERS
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.columns.shape[1], self.columns.shape[0]
-
-    @cached_property
-    def _copy(self) -> FloatArray:
-        return to_numpy(self.columns).T
-
-    def __getitem__(self, chosen: IntArray | slice) -> FloatArray:
-        return self._copy[chosen]
-
-    def at(self, part: slice, instances: IntArray) -> FloatArray:
-        return self._copy[part, instances]
-
-    def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
-        if self._are_few:
-            return coefficients @ self._copy[part]
-        return to_numpy(self.columns[:, part] @ asarray_like(self.columns, coefficients))
-
-    def correlate(self, part: slice, weights: FloatArray) -> FloatArray:
-        if self._are_few:
-            return self._copy[part] @ weights
-        return to_numpy(asarray_like(self.columns, weights) @ self.columns[:, part])
-
-    def gram(self, part: slice, weights: FloatArray) -> FloatArray:
-        return copied(self.gram_on_device(part, weights)).T  # in Fortran order
-
-    def gram_on_device(self, part: slice, weights: FloatArray) -> Any:
-        """``gram`` on the device, all of it."""
-        scaled = self.columns[:, part] * asarray_like(self.columns, np.sqrt(weights))
-        return scaled @ namespace_of(scaled).matrix_transpose(scaled)
-
-    def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
-        transposed = namespace_of(self.columns).matrix_transpose(self.columns[:, other])
-        weighted = self.columns[:, part] * asarray_like(self.columns, weights[:, None])
-        return to_numpy(transposed @ weighted).T
-
-    def coupled(self, parts: tuple[slice, ...], weights: FloatArray) -> FloatArray:
-        xp = namespace_of(self.columns)
-        there = asarray_like(self.columns, weights)
-        weighted = [self.columns[:, part] * there[b, :][:, None] for b, part in enumerate(parts)]
-        together = xp.concat(weighted, axis=1)
-        return to_numpy(xp.matrix_transpose(together) @ together).T
