@@ -213,7 +213,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
         predict_bound=of_predict,
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
-        solver=getattr(model, "solver_", parameters.solver),
+        solver=getattr(model, "solver_", str(parameters.solver)),
         converged=bool(getattr(model, "converged_", True)),
         is_standardized=bool(parameters.standardize),
         preparation=subject.preparation,
