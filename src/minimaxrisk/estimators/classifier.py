@@ -60,16 +60,14 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
 
     Parameters
     ----------
-    solver : {"auto", "interior-point", "first-order", "constraint-generation", "full-lp"} or Solver, \
-            default="auto"
+    solver : str or Solver, default="auto"
         ``"interior-point"`` ends at the exact vertex; ``"first-order"`` needs no more memory than the data
         and comes as near to the optimum as ``gap_tol`` says, for many samples with many features, such as
         texts; ``"constraint-generation"`` solves small linear programs and adds the features that the last
         solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
         ``"auto"`` is the interior point, or first-order, with a warning, where the interior point would take
         more than half an hour or 8 GB. The optimum is the same. An object of ``minimaxrisk.solvers``, such as
-        ``InteriorPoint(max_seconds=60)``, has the parameters of one solver, and limits of iterations and
-        time.
+        ``InteriorPoint(max_seconds=60)``, has the parameters of its solver, and a limit of time.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
@@ -188,7 +186,7 @@ class MinimaxRiskClassifier(CallbackSupportMixin, ProbabilityMixin, BaseEstimato
         did not), ``n_pivots`` (of simplex methods), ``seconds``.
     worst_case_errors_ : ndarray of shape (n_records,)
         ``worst_case_error`` of every record of ``history_``; for constraint generation the paper's
-        :math:`R^1, R^2, \dots`
+        sequence :math:`R^1, R^2` and so on.
     subset_sizes_ : ndarray of shape (n_records,)
         ``n_features`` of every record of ``history_``; for constraint generation the sizes of the paper's
         subsets :math:`\mathcal{J}`, counted as components of Phi.
