@@ -98,3 +98,18 @@ def test_the_sequences_are_those_of_the_history():
         assert model.subset_sizes_.tolist() == [r["n_features"] for r in model.history_]
     with pytest.raises(AttributeError, match="history_"):
         _ = MinimaxRiskClassifier().subset_sizes_
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore:stopped at k_max", "ignore:with 800 features")
+def test_where_the_bound_stands_still_only_the_printed_algorithm_drops_features(seed):
+    """Rare binary features, few of which one sample has: the programs have many solutions."""
+    rng = np.random.default_rng(seed)
+    X, y = (rng.random((60, 800)) < 0.04).astype(float), (rng.random(60) < 0.2).astype(int)
+    for select_by, may_drop in (("as-printed", True), ("in-out", False)):
+        solver = ConstraintGeneration(n_max=10, k_max=10, select=select_by)
+        model = MinimaxRiskClassifier(solver, standardize=False).fit(X, y)
+        stood_still = np.flatnonzero(np.diff(model.worst_case_errors_[:-1]) > -1e-10) + 1
+        assert len(stood_still) > 2
+        n_dropped = [model.history_[k + 1]["n_removed"] for k in stood_still]
+        assert min(n_dropped) > 0 if may_drop else max(n_dropped) == 0

@@ -142,3 +142,17 @@ def test_dorothea(real_data):
     check(model, X, y, 0.0613113)
     # The optimum is not unique; another algorithm's has 222 coefficients. Rounding errors would be hundreds.
     assert model.n_features_selected_ <= 222
+
+
+@pytest.mark.filterwarnings("ignore:stopped at k_max=10")
+def test_ten_rounds_on_dorothea_as_printed_and_by_default(real_data):
+    """Its bound stands still for many rounds, where the two differ."""
+    X, y = real_data("Dorothea")
+    printed, own = (
+        MinimaxRiskClassifier(ConstraintGeneration(k_max=10, select=select)).fit(X, y)
+        for select in ("as-printed", "in-out")
+    )
+    assert printed.worst_case_error_ == pytest.approx(0.0769, abs=3e-4)
+    assert own.worst_case_error_ == pytest.approx(0.0761, abs=3e-4)
+    assert own.worst_case_error_ < printed.worst_case_error_ - 3e-4
+    assert max(printed.subset_sizes_) < max(own.subset_sizes_)

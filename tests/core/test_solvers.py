@@ -159,8 +159,9 @@ def test_a_long_linear_program_is_stopped_between_two_pivots():
     with pytest.warns(ConvergenceWarning, match=told):
         model = MinimaxRiskClassifier(FullLP(max_seconds=0.3)).fit(X, y)
     assert not model.converged_
-    assert (model.n_iter_, len(model.worst_case_errors_)) == (0, 0)
     assert (model.worst_case_error_, model.n_features_selected_) == (0.5, 0)
+    assert (model.worst_case_errors_.tolist(), model.subset_sizes_.tolist()) == ([0.5], [0])
+    assert len(list(model.staged_predict_proba(X))) == model.n_iter_ == 1
     assert verify(model, X, y).valid
     with pytest.warns(ConvergenceWarning, match=told):
         machine = L1SVMClassifier(solver=FullLP(max_seconds=0.3)).fit(X, np.arange(120) % 3)

@@ -422,6 +422,9 @@ def constraint_generation(
                     break
         except TimeLimitError:
             best.out_of_time = True
+            if not best.history:  # the bounds are those of no component at all
+                best.stages.append(best.stage)
+                best.report(monitor, best.upper, n_features=0)
         except KeyboardInterrupt:
             best.interrupted = True
     best.settle(problem, objective)
