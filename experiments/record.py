@@ -266,9 +266,9 @@ def parameter_items() -> Iterator[Item]:
         "balanced": {"class_weight": "balanced"},
         "radius array": {"radius": np.full((1, 13), 0.05)},
         "loose gap": {"gap_tol": 0.05},
-        "two iterations": {"max_iter": 2},
+        "two iterations": {"solver": library.solvers.InteriorPoint(max_iter=2)},
         "drawn answers": {"deterministic": False, "random_state": 0},
-        "first-order start": {"solver": "constraint-generation", "initial_features": "first-order"},
+        "first-order start": {"solver": library.solvers.ConstraintGeneration(initial_features="first-order")},
     }
     for (choice, parameters), container in product(choices.items(), ("dense", "sparse")):
         yield f"parameter/{choice}/{container}", partial(fit, "two-tall", container, **parameters)

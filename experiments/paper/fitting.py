@@ -15,6 +15,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.l1_svm import L1SVMClassifier
 from minimaxrisk.exceptions import CoverageWarning
+from minimaxrisk.solvers import ConstraintGeneration
 
 MRC_CG, MRC_LP, MRC_IP, SVM_CG = "MRC-CG", "MRC-LP", "MRC-IP", "SVM-CG"
 
@@ -25,14 +26,11 @@ def make_method(name: str, settings: Mapping[str, Any]) -> Any:
     SVM-CG takes the first two and runs until its own tolerance is met.
     """
     if name == MRC_CG:
-        return MinimaxRiskClassifier(
-            solver="constraint-generation",
-            max_features_per_iter=settings["n_max"],
-            tol=settings["epsilon"],
-            max_iter=settings["k_max"],
-        )
+        own = {parameter: settings[parameter] for parameter in ("n_max", "epsilon", "k_max")}
+        return MinimaxRiskClassifier(ConstraintGeneration(**own))
     if name == SVM_CG:
-        return L1SVMClassifier(max_features_per_iter=settings["n_max"], tol=settings["epsilon"])
+        own = {parameter: settings[parameter] for parameter in ("n_max", "epsilon")}
+        return L1SVMClassifier(solver=ConstraintGeneration(initial_features="first-order", **own))
     return MinimaxRiskClassifier(solver={MRC_LP: "full-lp", MRC_IP: "interior-point"}[name])
 
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from minimaxrisk import analysis, datasets, exceptions, guarantees, inspection
+    from minimaxrisk import analysis, datasets, exceptions, guarantees, inspection, solvers
     from minimaxrisk.analysis.batches import check_batches
     from minimaxrisk.analysis.comparison import compare
     from minimaxrisk.analysis.doubts import check_data
@@ -70,12 +70,13 @@ __all__ = [
     "inspection",
     "minimax_risk_path",
     "permutation_test",
+    "solvers",
     "training_scale",
     "verify",
     "worst_case",
 ]
 
-_PACKAGES = ("analysis", "datasets", "exceptions", "guarantees", "inspection")
+_PACKAGES = ("analysis", "datasets", "exceptions", "guarantees", "inspection", "solvers")
 _MODULE_OF = {
     "ClippedScaler": "estimators.clipped_scaler",
     "L1SVMClassifier": "estimators.l1_svm",

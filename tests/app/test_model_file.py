@@ -31,6 +31,7 @@ from minimaxrisk.app.storage import (
     save_model,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
 
 with without_array_adapters():
     skops = pytest.importorskip("skops.io", reason="model files need skops")
@@ -74,6 +75,27 @@ def test_everything_comes_back(saved, path, study):
     assert verify(again.classifier, X, y) == verify(saved.classifier, X, y)
     for stage, other in zip(again.classifier.stages_, saved.classifier.stages_, strict=True):
         np.testing.assert_array_equal(stage.coef, other.coef)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        InteriorPoint(max_seconds=60.0),
+        FirstOrder(max_iter=4000),
+        ConstraintGeneration(initial_features=np.array([1, 2]), n_max=20, k_max=50, select="as-printed"),
+        FullLP(),
+    ],
+    ids=lambda solver: type(solver).__name__,
+)
+def test_a_solver_comes_back_with_its_parameters(study, solver, tmp_path):
+    X, y = study
+    names = np.array([f"gene_{j}" for j in range(X.shape[1])], dtype=object)
+    model = MinimaxRiskClassifier(solver, gap_tol=0.02).fit(X, y)
+    save_model(SavedModel(model, names, "diagnosis", fingerprint(X, y, names)), tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops").classifier
+    assert repr(again.solver) == repr(solver)
+    np.testing.assert_array_equal(again.worst_case_errors_, model.worst_case_errors_)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def small_problem(seed, n_classes, **options):
     """Training data, a model of them, and instances beside them."""
     rng = np.random.default_rng(seed)
     X, labels = reference.random_problem(rng, 20, 4, n_classes)
-    model = MinimaxRiskClassifier(tol=1e-9, **options).fit(X, labels)
+    model = MinimaxRiskClassifier(**options).fit(X, labels)
     return X, labels, model, X[:12] + rng.standard_normal((12, 4))
 
 

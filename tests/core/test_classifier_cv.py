@@ -36,6 +36,7 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.solvers import InteriorPoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 
@@ -488,7 +489,7 @@ def test_a_bar_if_asked_for(study, capsys):
             {"estimator": LogisticRegression()},
             "must be a MinimaxRiskClassifier or None, got LogisticRegression",
         ),
-        ({"estimator": MinimaxRiskClassifier(tol=-1)}, "'tol' parameter"),
+        ({"estimator": MinimaxRiskClassifier(InteriorPoint(max_iter=0))}, "'max_iter' parameter"),
         ({"estimator": MinimaxRiskClassifier(coding="both")}, "'coding' parameter"),
     ],
 )

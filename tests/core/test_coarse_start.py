@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import coarse_start, dispatch, instance_generation
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
@@ -179,7 +179,7 @@ def test_it_takes_fewer_iterations():
 @pytest.mark.parametrize("max_iter", [1, 5, 15])
 def test_stopped_early_it_leaves_a_certified_model(max_iter, always):
     text = make_text(150, 300, random_state=2)
-    model = MinimaxRiskClassifier(max_iter=max_iter)
+    model = MinimaxRiskClassifier(solvers.InteriorPoint(max_iter=max_iter))
     with pytest.warns(UserWarning, match="max_iter"):
         model.fit(text.data, text.target)
     assert verify(model, text.data, text.target).valid

@@ -35,6 +35,7 @@ from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
+from minimaxrisk.solvers import InteriorPoint
 from problems import excess_on
 
 dask = pytest.importorskip("dask")
@@ -341,7 +342,7 @@ def simulated(block_info=None):
 def peak_of_fit(n_chunks):
     data = da.map_blocks(simulated, chunks=((200,), (1000,) * n_chunks), dtype=np.float64)
     tracemalloc.start()
-    model = MinimaxRiskClassifier(max_iter=2).fit(data, np.arange(200) % 2)
+    model = MinimaxRiskClassifier(InteriorPoint(max_iter=2)).fit(data, np.arange(200) % 2)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert model.n_iter_ == 2

@@ -204,7 +204,7 @@ def largest_error_by_full_program(Phi, tau, lam, loss, masses=None):
 @pytest.mark.parametrize("radius", [0.5, 2.0])
 def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radius):
     X, labels = reference.random_problem(np.random.default_rng(n_classes), 24, 6, n_classes)
-    estimator = MinimaxRiskClassifier(coding=coding, marginal=marginal, tol=1e-9, radius=0.7)
+    estimator = MinimaxRiskClassifier(coding=coding, marginal=marginal, radius=0.7)
     model = ensemble(estimator, radius=radius, n_estimators=2).fit(X, labels)
     Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
     tau, lam = reference.tau_and_lambda(Phi, labels, radius)
@@ -236,7 +236,7 @@ def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radi
 
 def test_the_start_of_the_program_does_not_matter(wide):
     X, y = wide
-    model = ensemble(MinimaxRiskClassifier(tol=1e-9)).fit(X, y)
+    model = ensemble(MinimaxRiskClassifier()).fit(X, y)
     data = training_data_of(model, X, y)
     problem, fitted = pose_as_fitted(model, data).problem, model._fitted_rule()
     start = features_to_start_with(fitted, problem)
@@ -522,13 +522,13 @@ def test_a_weight_of_two_is_the_row_twice_in_one_group(wide):
 def test_kinds_of_input(wide):
     X, y = wide
     X = np.where(np.abs(X) > 0.5, X, 0.0)
-    dense = ensemble(MinimaxRiskClassifier(tol=1e-7)).fit(X, y)
+    dense = ensemble(MinimaxRiskClassifier()).fit(X, y)
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
-    named = ensemble(MinimaxRiskClassifier(tol=1e-7)).fit(frame, y)
+    named = ensemble(MinimaxRiskClassifier()).fit(frame, y)
     same_bits(dense, named)
     assert named.feature_names_in_[0] == "gene 0"
     for kind in (sparse.csr_array, sparse.csc_matrix):
-        other = ensemble(MinimaxRiskClassifier(tol=1e-7)).fit(kind(X), y)
+        other = ensemble(MinimaxRiskClassifier()).fit(kind(X), y)
         np.testing.assert_allclose(other.predict_proba(kind(X)), dense.predict_proba(X), atol=0.05)
         np.testing.assert_allclose(other.predict_proba(kind(X)), other.predict_proba(X), atol=1e-12)
         assert other.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=0.01)

@@ -16,6 +16,7 @@ from minimaxrisk import (
     MinimaxRiskKernelClassifier,
     MinimaxRiskSelector,
 )
+from minimaxrisk.solvers import ConstraintGeneration
 
 # Two copies of a sample could get into both halves of a pair, which would no longer be independent.
 NOT_TWICE_THE_ROW = "whoever draws parts of the samples takes a sample of weight 2 as one sample"
@@ -37,7 +38,7 @@ ESTIMATORS = [
     MinimaxRiskClassifier(solver="first-order", gap_tol=0.05),
     # Each setting is a step of its own: one looks at the columns, one at the labels, one is the engine's.
     MinimaxRiskClassifier(
-        "constraint-generation", initial_features="first-order", coding="one-hot", standardize=False
+        ConstraintGeneration(initial_features="first-order"), coding="one-hot", standardize=False
     ),
     MinimaxRiskClassifierCV(radii=[1.0], criterion="noise-floor", n_permutations=1, random_state=0),
     MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2),

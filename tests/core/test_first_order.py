@@ -35,6 +35,7 @@ from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.problem.problem import lower_bound, upper_bound
+from minimaxrisk.solvers import FirstOrder
 from problems import problem_of
 
 SETTINGS = EngineSettings("first-order")
@@ -280,7 +281,7 @@ def test_the_classifier_and_what_is_built_on_it():
 
 def test_a_tolerance_out_of_reach_ends_with_a_warning_and_valid_bounds():
     study = make_expression(40, 60, random_state=0)
-    model = MinimaxRiskClassifier("first-order", gap_tol=0.0, max_iter=33)
+    model = MinimaxRiskClassifier(FirstOrder(max_iter=33), gap_tol=0.0)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(study.data, study.target)
     (message,) = [str(w.message) for w in caught if w.category is ConvergenceWarning]
@@ -375,6 +376,13 @@ def nothing_is_small(monkeypatch):
     monkeypatch.setattr(engine, "MOST_SECONDS", 0.0)
 
 
+def test_auto_says_both_that_it_took_it_and_that_it_stopped(nothing_is_small, monkeypatch):
+    monkeypatch.setattr(first_order, "BUDGET", 5)
+    study = make_expression(40, 60, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="'auto' took 'first-order'.* stopped after 5 iterations"):
+        MinimaxRiskClassifier().fit(study.data, study.target)
+
+
 def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
     study = make_expression(40, 60, random_state=0)
     X, y = study.data, study.target
@@ -382,8 +390,6 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
         model = MinimaxRiskClassifier().fit(X, y)
     assert model.solver_ == "first-order"
     assert model.converged_
-    with pytest.warns(ConvergenceWarning, match="'auto' took 'first-order'.* stopped after 5 iterations"):
-        MinimaxRiskClassifier(max_iter=5).fit(X, y)
     with pytest.raises(ValueError, match=r"solver='interior-point' would take .* use solver='first-order'"):
         MinimaxRiskClassifier("interior-point").fit(X, y)
     with pytest.raises(ValueError, match=r"the path over the radius would take .* one by one"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky
 from minimaxrisk.engines import solution as solution_room
 from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector
@@ -299,7 +299,7 @@ def test_stopping_early_leaves_a_certified_model(wide, max_iter):
     X, y = wide
     best = MinimaxRiskClassifier().fit(X, y)
     with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={max_iter}"):
-        model = MinimaxRiskClassifier("interior-point", max_iter=max_iter).fit(X, y)
+        model = MinimaxRiskClassifier(solvers.InteriorPoint(max_iter=max_iter)).fit(X, y)
     assert model.n_iter_ == max_iter
     assert not model.converged_
     assert verify(model, X, y).valid
@@ -514,7 +514,9 @@ def test_ties_nine_classes_and_a_class_of_two(standardize):
     assert (problem.lam == 1e-9).sum() > (3 if standardize else 50)
     seen = []
     model = MinimaxRiskClassifier(standardize=standardize, callback=seen.append).fit(X, y)
-    exact = MinimaxRiskClassifier("constraint-generation", standardize=standardize, tol=1e-9).fit(X, y)
+    exact = MinimaxRiskClassifier(solvers.ConstraintGeneration(epsilon=1e-9), standardize=standardize).fit(
+        X, y
+    )
     assert model.converged_
     assert model.solver_ == "interior-point"
     assert model.optimality_gap_ < 1e-9

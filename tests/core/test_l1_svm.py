@@ -20,6 +20,7 @@ from minimaxrisk.problem.objective import HingeLoss
 from minimaxrisk.problem.pose import pose_l1_svm
 from minimaxrisk.problem.problem import lower_bound
 from minimaxrisk.samples.validation import check_training_data
+from minimaxrisk.solvers import ConstraintGeneration
 
 
 def penalty_of(Z, weights):
@@ -76,9 +77,7 @@ def test_equals_the_full_linear_program(seed, n, d, standardize, fit_intercept, 
         None if strength is None else alpha,
         standardize=standardize,
         fit_intercept=fit_intercept,
-        initial_features=start,
-        max_features_per_iter=3,
-        tol=1e-8,
+        solver=ConstraintGeneration(initial_features=start, n_max=3, epsilon=1e-8),
     ).fit(X, y, sample_weight=weights)
     best = full_program(Z, sign, alpha, weights, fit_intercept=fit_intercept)
     size = max(1.0, best)
@@ -94,7 +93,7 @@ def test_equals_the_full_linear_program(seed, n, d, standardize, fit_intercept, 
 
 def test_dual_solution_proves_the_lower_bound_by_itself(wide):
     X, y = wide
-    model = L1SVMClassifier(tol=1e-3).fit(X, y)
+    model = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-3)).fit(X, y)
     assert model.coef_.shape == (3, 300)
     assert model.dual_coef_.shape == (3, 40)
     Z = reference.scaled_columns(X, fit_intercept=False)
@@ -126,7 +125,7 @@ def test_dual_solution_of_equal_rows_with_different_labels(n_classes):
 
 
 @pytest.mark.parametrize("scale", [1e6, 1e9, 1e12])
-@pytest.mark.parametrize("options", [{}, {"max_iter": 1, "max_features_per_iter": 5}])
+@pytest.mark.parametrize("options", [{}, {"solver": ConstraintGeneration(n_max=5, k_max=1)}])
 def test_lower_bound_is_one_for_penalties_that_are_tiny(scale, options):
     """Separable data without scaling: the optimum is the hard margin's norm, tiny beside rounding."""
     rng = np.random.default_rng(2)
@@ -158,10 +157,10 @@ def test_a_gap_that_the_solver_cannot_close_is_said(wide):
 
 def test_classes_against_the_rest_are_the_binary_machines(wide):
     X, y = wide
-    model = L1SVMClassifier(tol=1e-9).fit(X, y)
+    model = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-9)).fit(X, y)
     total = 0.0
     for k, name in enumerate(model.classes_):
-        binary = L1SVMClassifier(tol=1e-9).fit(X, y == name)
+        binary = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-9)).fit(X, y == name)
         np.testing.assert_allclose(model.coef_[k], binary.coef_[0], atol=1e-9)
         assert model.intercept_[k] == pytest.approx(binary.intercept_[0], abs=1e-9)
         total += binary.objective_
@@ -173,7 +172,7 @@ def test_classes_against_the_rest_are_the_binary_machines(wide):
 def test_solvers_agree_and_stages_bound_the_objective(wide):
     X, y = wide
     whole = L1SVMClassifier(solver="full-lp").fit(X, y)
-    few = L1SVMClassifier(max_features_per_iter=5, tol=1e-9).fit(X, y)
+    few = L1SVMClassifier(solver=ConstraintGeneration(n_max=5, epsilon=1e-9)).fit(X, y)
     assert whole.solver_ == "full-lp"
     assert few.solver_ == "constraint-generation"
     assert whole.objective_ == pytest.approx(few.objective_, rel=1e-9)
@@ -188,8 +187,10 @@ def test_sparse_and_dense_agree():
     X = rng.poisson(0.3, size=(50, 120)).astype(float)
     y = (X[:, :4].sum(axis=1) + 0.5 * rng.normal(size=50) > 1).astype(int)
     for standardize in (True, False):
-        dense = L1SVMClassifier(tol=1e-9, standardize=standardize).fit(X, y)
-        thin = L1SVMClassifier(tol=1e-9, standardize=standardize).fit(sparse.csr_array(X), y)
+        dense = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-9), standardize=standardize).fit(X, y)
+        thin = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-9), standardize=standardize).fit(
+            sparse.csr_array(X), y
+        )
         assert thin.alpha_ == pytest.approx(dense.alpha_, rel=1e-12)
         assert thin.objective_ == pytest.approx(dense.objective_, rel=1e-9)
         np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-8)
@@ -240,7 +241,7 @@ def test_a_solver_s_answer_is_brought_back_into_the_domain():
 
 def test_what_the_model_says_about_its_own_work(wide):
     X, y = wide
-    model = L1SVMClassifier(tol=1e-2).fit(X, y)
+    model = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-2)).fit(X, y)
     last = [max(r["iteration"] for r in model.history_ if r["problem"] == k) for k in range(3)]
     ends = [r for r in model.history_ if r["iteration"] == last[r["problem"]]]
     assert len(ends) == 3
@@ -316,7 +317,7 @@ def test_first_order_start_finds_many_of_the_final_features():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 2000))
     y = (X[:, :5].sum(axis=1) > 0).astype(int)
-    final = L1SVMClassifier(tol=1e-9).fit(X, y)
+    final = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-9)).fit(X, y)
     problem, loss = posed_machine(X, y)
     found = np.intersect1d(constraint_generation.by_first_order(problem, loss, 60), final.selected_features_)
     assert len(found) > 0.5 * final.n_features_selected_
@@ -355,9 +356,9 @@ def test_all_columns_constant_gives_the_majority():
 
 def test_early_stops_keep_valid_bounds(wide):
     X, y = wide
-    best = L1SVMClassifier(tol=1e-9).fit(X, y).objective_
-    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=1, with an optimality gap"):
-        short = L1SVMClassifier(max_iter=1, max_features_per_iter=2).fit(X, y)
+    best = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-9)).fit(X, y).objective_
+    with pytest.warns(ConvergenceWarning, match="stopped at k_max=1 with an optimality gap"):
+        short = L1SVMClassifier(solver=ConstraintGeneration(k_max=1, n_max=2)).fit(X, y)
     assert not short.converged_
     assert short.objective_lower_ <= best + 1e-9
     assert short.objective_ >= best - 1e-9
@@ -369,7 +370,7 @@ def test_early_stops_keep_valid_bounds(wide):
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        stopped = L1SVMClassifier(callback=stop, max_features_per_iter=2).fit(X, y)
+        stopped = L1SVMClassifier(solver=ConstraintGeneration(n_max=2), callback=stop).fit(X, y)
     assert len(stopped.history_) == 2
     assert seen == stopped.history_
     assert stopped.objective_lower_ <= best + 1e-9 <= stopped.objective_ + 2e-9

@@ -16,6 +16,7 @@ from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
 from minimaxrisk.engines.radius_path import radii as engine
 from minimaxrisk.engines.radius_path.homotopy import HomotopyError
 from minimaxrisk.engines.radius_path.radii import Envelope
+from minimaxrisk.solvers import ConstraintGeneration
 
 RADII = np.geomspace(0.2, 6.0, 4)
 
@@ -159,7 +160,7 @@ def test_features_that_equal_the_label():
     # Radii of zero, which every radius leaves at their smallest value.
     X, y = random_data(6, d=5, n_classes=3)
     X[:, 0] = y == 0
-    models = fits(X, y, RADII, solver="constraint-generation", tol=1e-9)
+    models = fits(X, y, RADII, solver=ConstraintGeneration(epsilon=1e-9))
     check_against_fits(minimax_risk_path(X, y, RADII), models)
 
 

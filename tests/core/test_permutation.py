@@ -26,6 +26,7 @@ from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.solution import Enough
 from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.solvers import InteriorPoint
 
 
 @pytest.fixture
@@ -201,7 +202,7 @@ def test_fits_that_end_undecided_count_against_the_result(wide):
     X, y = wide
     test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
     assert test.n_no_larger == 0
-    few = MinimaxRiskClassifier(max_iter=3)
+    few = MinimaxRiskClassifier(InteriorPoint(max_iter=3))
     sample = permutation_module._Sample.check(X, y, None, None, None)
     labellings = [(order, Enough(1e-6)) for order in (np.arange(len(y)), *sample.permutations(19, 0))]
     observed, *others = permutation_module._bounds_of(few, sample)(labellings)
@@ -351,7 +352,7 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         permutation_test(MinimaxRiskClassifier(), X, y, 3)
-        permutation_test(make_pipeline(MinimaxRiskClassifier(max_iter=2)), X, y, 3, verbose=1)
+        permutation_test(make_pipeline(MinimaxRiskClassifier(InteriorPoint(max_iter=2))), X, y, 3, verbose=1)
     assert "permutations: 100%" in capsys.readouterr().err
 
 

@@ -23,12 +23,12 @@ def test_callback_sees_the_history_and_can_stop(wide):
         seen.append(record)
         return record["iteration"] == 3
 
-    model = MinimaxRiskClassifier(max_features_per_iter=5, callback=stop_at_third).fit(X, y)
+    model = MinimaxRiskClassifier(callback=stop_at_third).fit(X, y)
     assert seen == model.history_
     assert model.n_iter_ == 3
     assert not model.converged_
     assert verify(model, X, y).valid
-    finished = MinimaxRiskClassifier(max_features_per_iter=5, callback=lambda record: None).fit(X, y)
+    finished = MinimaxRiskClassifier(callback=lambda record: None).fit(X, y)
     assert finished.converged_
     assert model.worst_case_error_lower_ <= finished.worst_case_error_ < model.worst_case_error_
 
@@ -69,7 +69,7 @@ def test_interrupt_between_iterations_keeps_the_best_model(wide):
         if record["iteration"] == 3:
             raise KeyboardInterrupt
 
-    model = MinimaxRiskClassifier(max_features_per_iter=5, callback=press_ctrl_c)
+    model = MinimaxRiskClassifier(callback=press_ctrl_c)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.n_iter_ == 3
@@ -133,7 +133,7 @@ def test_scikit_learn_callbacks_are_told(wide, monkeypatch):
     assert not contexts  # nobody listens
 
     recorder = Recorder()
-    model = MinimaxRiskClassifier(max_features_per_iter=5).set_callbacks(recorder).fit(X, y)
+    model = MinimaxRiskClassifier().set_callbacks(recorder).fit(X, y)
     assert contexts == [1]
     assert model.n_iter_ == 3  # stopped by the return value of the third task
     assert recorder.events[0] == "setup"
@@ -144,7 +144,5 @@ def test_scikit_learn_callbacks_are_told(wide, monkeypatch):
     assert begun.count("fit") == 1
     np.testing.assert_array_equal(
         model.coef_,
-        MinimaxRiskClassifier(max_features_per_iter=5, callback=lambda r: r["iteration"] == 3)
-        .fit(X, y)
-        .coef_,
+        MinimaxRiskClassifier(callback=lambda r: r["iteration"] == 3).fit(X, y).coef_,
     )

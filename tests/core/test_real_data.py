@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier, verify
+from minimaxrisk.solvers import ConstraintGeneration
 
 SIGNED_OR_MANY = {
     "Colon": 0.2425509,
@@ -61,7 +62,7 @@ def long_ones_are_slow(names):
 @long_ones_are_slow(SIGNED_OR_MANY)
 def test_constraint_generation(real_data, name):
     X, y = real_data(name)
-    model = MinimaxRiskClassifier("constraint-generation", tol=1e-6).fit(X, y)
+    model = MinimaxRiskClassifier(ConstraintGeneration(epsilon=1e-6)).fit(X, y)
     check(model, X, y, SIGNED_OR_MANY[name])
     if name in SELECTED:
         assert model.n_features_selected_ == SELECTED[name]
@@ -70,7 +71,7 @@ def test_constraint_generation(real_data, name):
 @long_ones_are_slow(ONE_HOT)
 def test_one_hot_coding_of_binary_sets(real_data, name):
     X, y = real_data(name)
-    model = MinimaxRiskClassifier("constraint-generation", coding="one-hot", tol=1e-6).fit(X, y)
+    model = MinimaxRiskClassifier(ConstraintGeneration(epsilon=1e-6), coding="one-hot").fit(X, y)
     check(model, X, y, ONE_HOT[name])
 
 
@@ -79,7 +80,7 @@ def test_full_lp_on_colon(real_data):
     model = MinimaxRiskClassifier("full-lp").fit(X, y)
     assert model.worst_case_error_ == pytest.approx(SIGNED_OR_MANY["Colon"], abs=1e-7)
     assert verify(model, X, y).valid
-    generated = MinimaxRiskClassifier("constraint-generation", tol=1e-9).fit(X, y)
+    generated = MinimaxRiskClassifier(ConstraintGeneration(epsilon=1e-9)).fit(X, y)
     assert generated.worst_case_error_ == pytest.approx(model.worst_case_error_, abs=1e-10)
     np.testing.assert_array_equal(generated.selected_features_, model.selected_features_)
 
@@ -117,7 +118,7 @@ def test_interior_point_with_one_hot_coding_of_binary_sets(real_data, name):
 def test_interior_point_equals_constraint_generation(real_data, name, coding):
     X, y = real_data(name)
     model = MinimaxRiskClassifier(coding=coding).fit(X, y)
-    exact = MinimaxRiskClassifier("constraint-generation", coding=coding, tol=1e-9).fit(X, y)
+    exact = MinimaxRiskClassifier(ConstraintGeneration(epsilon=1e-9), coding=coding).fit(X, y)
     assert model.worst_case_error_ == pytest.approx(exact.worst_case_error_, abs=1e-9)
     assert model.n_features_selected_ <= len(y) * model.coef_.shape[0]
     if coding == "auto" and name in UNIQUE:
@@ -137,7 +138,21 @@ def test_interior_point_on_dorothea(real_data):
 @pytest.mark.timeout(1800)  # minutes of small linear programs, more than the usual limit on a slow core
 def test_dorothea(real_data):
     X, y = real_data("Dorothea")
-    model = MinimaxRiskClassifier("constraint-generation", tol=1e-6).fit(X, y)
+    model = MinimaxRiskClassifier(ConstraintGeneration(epsilon=1e-6)).fit(X, y)
     check(model, X, y, 0.0613113)
     # The optimum is not unique; another algorithm's has 222 coefficients. Rounding errors would be hundreds.
     assert model.n_features_selected_ <= 222
+
+
+@pytest.mark.filterwarnings("ignore:stopped at k_max=10")
+def test_ten_rounds_on_dorothea_as_printed_and_by_default(real_data):
+    """Its bound stands still for many rounds, where the two differ."""
+    X, y = real_data("Dorothea")
+    printed, own = (
+        MinimaxRiskClassifier(ConstraintGeneration(k_max=10, select=select)).fit(X, y)
+        for select in ("as-printed", "in-out")
+    )
+    assert printed.worst_case_error_ == pytest.approx(0.0769, abs=3e-4)
+    assert own.worst_case_error_ == pytest.approx(0.0761, abs=3e-4)
+    assert own.worst_case_error_ < printed.worst_case_error_ - 3e-4
+    assert max(printed.subset_sizes_) < max(own.subset_sizes_)

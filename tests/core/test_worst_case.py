@@ -16,6 +16,7 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees import claims
 from minimaxrisk.guarantees import worst_case as worst_case_module
 from minimaxrisk.problem.problem import FeasiblePoint
+from minimaxrisk.solvers import ConstraintGeneration
 from problems import by_radii
 
 
@@ -184,7 +185,7 @@ def test_worst_cases_are_the_extremes_over_the_set(wide, rule, binary):
     X = X[:, :60]
     if binary:
         X, y = X[y != "gamma"], y[y != "gamma"]
-    model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
+    model = MinimaxRiskClassifier().fit(X, y)
     h = model.predict_proba(X)
     if rule == "predict":
         h = (model.predict(X)[:, None] == model.classes_).astype(float)
@@ -200,6 +201,9 @@ def test_worst_cases_are_the_extremes_over_the_set(wide, rule, binary):
         assert bounds.upper <= 2.0 * model.worst_case_error_ + 1e-9
 
 
+COARSE = ConstraintGeneration(epsilon=0.1, n_max=2)
+
+
 @pytest.fixture
 def generated(monkeypatch):
     """Without the interior point the bounds come from constraint generation, to the model's tolerance."""
@@ -211,7 +215,7 @@ def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, generated):
     """The two sides of each program are apart, and what is reported are the sides that are proven."""
     X, y = wide
     X = X[:, :60]
-    model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
+    model = MinimaxRiskClassifier(COARSE).fit(X, y)
     h = model.predict_proba(X)
     if rule == "predict":
         h = (model.predict(X)[:, None] == model.classes_).astype(float)
@@ -224,7 +228,7 @@ def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, generated):
 def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide, generated):
     X, y = wide
     X = X[:, :60]
-    model = MinimaxRiskClassifier(tol=0.1, max_features_per_iter=2).fit(X, y)
+    model = MinimaxRiskClassifier(COARSE).fit(X, y)
     h = (model.predict(X)[:, None] == model.classes_).astype(float)
     largest, _ = loss_extremes(X, y, model, h)
     bound = by_radii(model, X, rule="predict", data=(X, y))
@@ -237,7 +241,7 @@ def test_worst_cases_are_those_of_predict_where_scores_tie():
     rng = np.random.default_rng(8)
     y = np.concatenate([[0, 1], rng.integers(0, 2, 10)])
     X = rng.choice([-2.0, 0.0, 2.0], (12, 4))
-    model = MinimaxRiskClassifier(tol=1e-8).fit(X, y)
+    model = MinimaxRiskClassifier().fit(X, y)
     h = (model.predict(X)[:, None] == model.classes_).astype(float)
     largest, smallest = loss_extremes(X, y, model, h)
     bounds = worst_case(model, X, y, rule="predict")
@@ -251,11 +255,11 @@ def test_sparse_columns_far_from_zero_are_certified(offset):
         rng = np.random.default_rng(seed)
         y = np.arange(30) % 2
         X = np.column_stack([offset + rng.standard_normal((30, 8)) + y[:, None], np.full(30, offset)])
-        model = MinimaxRiskClassifier(coding="one-hot", tol=1e-8).fit(sparse.csr_array(X), y)
+        model = MinimaxRiskClassifier(coding="one-hot").fit(sparse.csr_array(X), y)
         assert verify(model, sparse.csr_array(X), y).valid
         assert 8 not in model.selected_features_
         assert model.worst_case_error_ == pytest.approx(
-            MinimaxRiskClassifier(coding="one-hot", tol=1e-8).fit(X, y).worst_case_error_, abs=1e-7
+            MinimaxRiskClassifier(coding="one-hot").fit(X, y).worst_case_error_, abs=1e-7
         )
 
 

@@ -35,6 +35,7 @@ from experiments.paper.fitting import make_method
 from experiments.paper.scalability import random_fourier_features
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.solvers import ConstraintGeneration
 from tests.in_process import cells_in_this_process, wine_with_few_samples, without_figures
 
 ROOT = Path(__file__).parents[2]
@@ -347,7 +348,7 @@ def test_a_cell_of_table_2_is_what_one_computes_by_hand(hard):
     X, y = hard
     train, test = one_fold(y)
     (row,) = work_on("bounds-and-times", HARD | FOLD | {"method": "MRC-CG", "k_max": 2})
-    model = MinimaxRiskClassifier(solver="constraint-generation", max_features_per_iter=20, max_iter=2)
+    model = MinimaxRiskClassifier(solver=ConstraintGeneration(n_max=20, k_max=2))
     with pytest.warns(ConvergenceWarning):
         model.fit(X[train], y[train])
     assert row["worst_case_error"] == model.worst_case_error_
@@ -366,7 +367,7 @@ def test_a_cell_of_table_3_scales_and_selects_on_training_rows_alone(hard):
     train, test = one_fold(y)
     scaler = StandardScaler().fit(X[train])
     A, B = scaler.transform(X[train]), scaler.transform(X[test])
-    svm = L1SVMClassifier(max_features_per_iter=20).fit(A, y[train])
+    svm = L1SVMClassifier(solver=ConstraintGeneration(n_max=20)).fit(A, y[train])
     chosen = {
         "SVM-CG": svm.selected_features_,
         "MRC-IP": MinimaxRiskClassifier().fit(A, y[train]).selected_features_,
@@ -422,7 +423,7 @@ def test_random_fourier_features():
 def test_a_cell_of_figure_1_holds_every_iteration(hard):
     X, y = hard
     rows = work_on("epsilon", HARD | {"method": "MRC-CG", "k_max": None})
-    model = MinimaxRiskClassifier(solver="constraint-generation", max_features_per_iter=20).fit(X, y)
+    model = MinimaxRiskClassifier(solver=ConstraintGeneration(n_max=20)).fit(X, y)
     assert [row["worst_case_error"] for row in rows] == [r["worst_case_error"] for r in model.history_]
     assert [row["k"] for row in rows] == list(range(model.n_iter_))
 
@@ -444,8 +445,8 @@ def test_the_clock_runs_while_the_method_does(hard, monkeypatch):
 def test_methods_have_the_parameters_of_the_paper():
     settings = {"n_max": 7, "epsilon": 0.3, "k_max": 5}
     cg, svm = make_method("MRC-CG", settings), make_method("SVM-CG", settings)
-    assert (cg.solver, cg.max_features_per_iter, cg.tol, cg.max_iter) == ("constraint-generation", 7, 0.3, 5)
-    assert (svm.max_features_per_iter, svm.tol, svm.max_iter) == (7, 0.3, None)
+    assert cg.solver.get_params() == ConstraintGeneration(**settings).get_params()
+    assert (svm.solver.n_max, svm.solver.epsilon, svm.solver.k_max) == (7, 0.3, None)
     assert make_method("MRC-LP", {}).solver == "full-lp"
 
 

@@ -23,12 +23,13 @@ import matplotlib.pyplot as plt
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.solvers import ConstraintGeneration
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 study = make_expression(n_samples=120, n_features=3000, effect=1.2, random_state=0)
 X, y = study.data, study.target
 solvers = {
-    "constraint-generation": MinimaxRiskClassifier("constraint-generation", max_features_per_iter=20),
+    "constraint-generation": MinimaxRiskClassifier(ConstraintGeneration(n_max=20)),
     "interior-point": MinimaxRiskClassifier("interior-point"),
     "first-order": MinimaxRiskClassifier("first-order"),
 }
@@ -51,7 +52,7 @@ def close_enough(record):
     return record["upper"] - record["lower"] < 0.01
 
 
-stopped = MinimaxRiskClassifier("constraint-generation", max_features_per_iter=20, callback=close_enough)
+stopped = MinimaxRiskClassifier(ConstraintGeneration(n_max=20), callback=close_enough)
 stopped.fit(X, y)
 print(f"stopped after {stopped.n_iter_} of {solvers['constraint-generation'].n_iter_} rounds,", end=" ")
 print(f"{stopped.worst_case_error_lower_:.4f} <= R* <= {stopped.worst_case_error_:.4f}")

@@ -72,6 +72,10 @@ TRUSTED = (
     "minimaxrisk.features.kernel.KernelSpace",
     "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
     "minimaxrisk.problem.rule.LinearRule",
+    "minimaxrisk.solvers.ConstraintGeneration",
+    "minimaxrisk.solvers.FirstOrder",
+    "minimaxrisk.solvers.FullLP",
+    "minimaxrisk.solvers.InteriorPoint",
     "numpy.dtype",  # of an imputer
 )
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')

@@ -38,6 +38,7 @@ from minimaxrisk.engines.solution import (
     Enough,
     Monitor,
     Solution,
+    TimeLimit,
 )
 from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Problem
@@ -46,17 +47,36 @@ from minimaxrisk.problem.problem import Problem
 def solve_minimax_risk(
     problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
 ) -> Solution:
-    """The minimax risk classifier of a problem, by the engine that the settings name."""
-    solver = _solver_for(problem, settings)
+    """The minimax risk classifier of a problem, by the engine that the settings name.
+
+    Where the engine ended before it converged, the solution's remark says why.
+    """
+    solver, limit = _solver_for(problem, settings), TimeLimit(settings.max_seconds, monitor)
     if solver == "interior-point":
         is_generated = has_many_instances(problem) or is_worth_a_coarse_start(problem)
-        engine = instance_generation if is_generated else interior_point
-        return engine(problem, settings, monitor)
-    if solver == "first-order":
-        solution = first_order(problem, settings, monitor)
-        solution.remark = _remark_on_first_order(problem, settings, solution)
-        return solution
-    return solve_by_simplex(problem, problem.objective, settings, monitor)
+        solution = (instance_generation if is_generated else interior_point)(problem, settings, limit)
+    elif solver == "first-order":
+        solution = first_order(problem, settings, limit)
+    else:
+        solution = solve_by_simplex(problem, problem.objective, settings, limit, limit.deadline)
+    solution.out_of_time |= limit.has_stopped
+    remarks = [solution.remark, _remark_on_auto(problem, settings, solution)]
+    remarks += [_remark_on_first_order(problem, settings, solution) or remark_on_end(settings, solution)]
+    solution.remark = ". ".join(remark for remark in remarks if remark)
+    return solution
+
+
+def remark_on_end(settings: EngineSettings, solution: Solution, gap: float | None = None) -> str:
+    """Why the engine stopped, with the gap that it leaves; empty if it converged or the caller stopped it."""
+    if solution.converged or solution.interrupted or (solution.stopped and not solution.out_of_time):
+        return ""
+    name = "k_max" if settings.solver == "constraint-generation" else "max_iter"
+    name = "max_seconds" if solution.out_of_time else name
+    value = settings.max_seconds if solution.out_of_time else settings.max_iter
+    reached = "" if value is None else f" at {name}={value:g}"
+    remedy = "" if value is None else f", and a larger {name} brings them closer together"
+    gap = solution.gap if gap is None else gap
+    return f"stopped{reached} with an optimality gap of {gap:.2g}; the bounds are valid{remedy}"
 
 
 def bound_minimax_risks(
@@ -121,7 +141,7 @@ def _with_own_values(problem: Problem) -> Problem:
 def _bounds_alone(problem: Problem, settings: EngineSettings, enough: Enough) -> Bounds:
     if _solver_for(problem, settings) == "interior-point":
         engine = generated_bounds if has_many_instances(problem) else interior_bounds
-        return engine(problem, settings, enough)
+        return engine(problem, settings, enough, TimeLimit(settings.max_seconds))
     solution = _solved_alone(problem, settings, enough.stops)
     return Bounds(solution.lower, solution.upper)
 
@@ -130,7 +150,7 @@ def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
     near = None
     if _solver_for(problem, settings) == "interior-point":
         engine = generated_approach if has_many_instances(problem) else interior_approach
-        near = engine(problem, settings)
+        near = engine(problem, settings, TimeLimit(settings.max_seconds))
     if near is None:
         near = _solved_alone(problem, settings)
     if near.interrupted:
@@ -140,26 +160,33 @@ def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
 
 def _solved_alone(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     is_first_order = _solver_for(problem, settings) == "first-order"
-    solution = (first_order_approach if is_first_order else solve_minimax_risk)(problem, settings, monitor)
+    engine = first_order_approach if is_first_order else solve_minimax_risk
+    solution = engine(problem, settings, TimeLimit(settings.max_seconds, monitor))
     if solution.interrupted:
         raise KeyboardInterrupt
     return solution
 
 
 def solve_by_simplex(
-    problem: Problem, objective: SmoothableObjective, settings: EngineSettings, monitor: Monitor | None = None
+    problem: Problem,
+    objective: SmoothableObjective,
+    settings: EngineSettings,
+    monitor: Monitor | None = None,
+    deadline: float = np.inf,
 ) -> Solution:
     """Any objective that HiGHS knows, with all components at once (``"full-lp"``) or generated."""
     if settings.solver == "full-lp":
-        return full_lp(problem, objective, monitor=monitor)
+        return full_lp(problem, objective, monitor=monitor, deadline=deadline)
     return constraint_generation(
         problem,
         objective,
         _first_components(problem, objective, settings),
         n_max=settings.n_max,
         epsilon=settings.epsilon,
+        select=settings.select,
         max_iter=settings.max_iter,
         monitor=monitor,
+        deadline=deadline,
     )
 
 
@@ -177,24 +204,29 @@ def _solver_for(problem: Problem, settings: EngineSettings) -> str:
     return settings.solver
 
 
+def _remark_on_auto(problem: Problem, settings: EngineSettings, solution: Solution) -> str:
+    """That another solver was taken than the exact one."""
+    if settings.solver != "auto" or solution.solver != "first-order":
+        return ""
+    return (
+        f"solver='auto' took 'first-order', here to a certified gap of {solution.gap:.2g}, because the "
+        f"interior point would take {interior_point_demands(problem)}; set solver='first-order' to silence "
+        "this warning"
+    )
+
+
 def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution: Solution) -> str:
-    """What the caller should know: that another solver was taken, that the tolerance was not reached."""
-    demands, remarks = interior_point_demands(problem), []
-    gap = f"{solution.upper - solution.lower:.2g}"
-    if settings.solver == "auto":
-        remarks.append(
-            f"solver='auto' took 'first-order', here to a certified gap of {gap}, because the interior point "
-            f"would take {demands}; set solver='first-order' to silence this warning"
-        )
-    if not (solution.converged or solution.stopped or solution.interrupted):
-        exact = "" if demands.are_too_large else f", and solver='interior-point' is exact and takes {demands}"
-        remarks.append(
-            f"the first-order solver stopped after {solution.history[-1]['iteration']} iterations with an "
-            f"optimality gap of {gap}, larger than gap_tol={settings.first_order_gap_tol:g}. The bounds are "
-            f"valid; a larger gap_tol or radius is reached sooner, a larger max_iter brings them closer "
-            f"together{exact}"
-        )
-    return ". ".join(remarks)
+    """That the steps did not reach the tolerance."""
+    if solution.solver != "first-order" or solution.converged or solution.stopped or solution.interrupted:
+        return ""
+    demands = interior_point_demands(problem)
+    exact = "" if demands.are_too_large else f", and solver='interior-point' is exact and takes {demands}"
+    return (
+        f"the first-order solver stopped after {solution.history[-1]['iteration']} iterations with an "
+        f"optimality gap of {solution.gap:.2g}, larger than gap_tol={settings.first_order_gap_tol:g}. The "
+        "bounds are valid; a larger gap_tol or radius is reached sooner, a larger max_iter brings them "
+        f"closer together{exact}"
+    )
 
 
 def _first_components(problem: Problem, objective: SmoothableObjective, settings: EngineSettings) -> IntArray:

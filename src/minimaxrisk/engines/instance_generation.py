@@ -192,19 +192,27 @@ def instance_generation(
     return best
 
 
-def generated_bounds(problem: Problem, settings: EngineSettings, enough: Enough) -> Bounds:
+def generated_bounds(
+    problem: Problem, settings: EngineSettings, enough: Enough, monitor: Monitor | None = None
+) -> Bounds:
     """Bounds that are ``enough``, or as near as the rounds come; no vertex, and no sparse coefficients."""
-    rounds = _Rounds(problem, settings, enough.stops)
+
+    def stops(record: IterationRecord) -> bool:
+        return enough.stops(record) or (monitor is not None and monitor(record))
+
+    rounds = _Rounds(problem, settings, stops)
     if rounds.approach((*COARSE_GAPS, *FINE_GAPS), enough) != "done":
-        return interior_bounds(problem, settings, enough)
+        return interior_bounds(problem, settings, enough, monitor)
     if rounds.best.interrupted:
         raise KeyboardInterrupt
     return Bounds(rounds.best.lower, upper_bound(problem, problem.objective, rounds.best.mu))
 
 
-def generated_approach(problem: Problem, settings: EngineSettings) -> Solution | None:
+def generated_approach(
+    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
+) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None if no round gets there."""
-    rounds = _Rounds(problem, settings, None)
+    rounds = _Rounds(problem, settings, monitor)
     ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), Enough(rounds.tolerance))
     return rounds.best if ended == "done" else None
 

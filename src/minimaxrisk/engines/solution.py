@@ -31,9 +31,11 @@ class EngineSettings:
     initial_features: str | IntArray = "correlation"
     n_max: int = 100
     epsilon: float = 1e-4
+    select: str = "in-out"
     gap_tol: float = GAP_TOL
     first_order_gap_tol: float = FIRST_ORDER_GAP_TOL
     max_iter: int | None = None
+    max_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,20 @@ def shortest(steps: FloatArray) -> tuple[float, int]:
 Monitor = Callable[[IterationRecord], bool]
 
 
+class TimeLimit:
+    """A monitor that stops an engine between two iterations after some seconds, and tells another monitor."""
+
+    def __init__(self, seconds: float | None, monitor: Monitor | None = None) -> None:
+        self.deadline = np.inf if seconds is None else time.perf_counter() + seconds
+        self.has_stopped = False
+        self._monitor = monitor
+
+    def __call__(self, record: IterationRecord) -> bool:
+        is_stopped = self._monitor is not None and self._monitor(record)
+        self.has_stopped = time.perf_counter() >= self.deadline
+        return is_stopped or self.has_stopped
+
+
 class Bounds(NamedTuple):
     """Certified bounds on R*."""
 
@@ -207,6 +223,7 @@ class Solution:
     remark: str = ""  # what the user should know about it
     interrupted: bool = False
     stopped: bool = False  # by the monitor
+    out_of_time: bool = False  # whether that, or the end of a linear program, was because of a time limit
     history: list[IterationRecord] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)

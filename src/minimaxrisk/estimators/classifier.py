@@ -7,12 +7,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk import solvers
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import answer, to_numpy
-from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time, solve_minimax_risk
 from minimaxrisk.engines.solution import (
@@ -61,13 +60,14 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     Parameters
     ----------
-    solver : {"auto", "interior-point", "first-order", "constraint-generation", "full-lp"}, default="auto"
+    solver : str or Solver, default="auto"
         ``"interior-point"`` ends at the exact vertex; ``"first-order"`` needs no more memory than the data
         and comes as near to the optimum as ``gap_tol`` says, for many samples with many features, such as
         texts; ``"constraint-generation"`` solves small linear programs and adds the features that the last
         solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
         ``"auto"`` is the interior point, or first-order, with a warning, where the interior point would take
-        more than half an hour or 8 GB. The optimum is the same.
+        more than half an hour or 8 GB. The optimum is the same. An object of ``minimaxrisk.solvers``, such as
+        ``InteriorPoint(max_seconds=60)``, has the parameters of its solver, and a limit of time.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
@@ -103,21 +103,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
         array; the answer is the same up to rounding. ``"auto"`` copies up to 2^26 entries, half a gigabyte.
-    initial_features : {"correlation", "first-order"} or array of int, default="correlation"
-        Features of the first linear program of constraint generation: those whose mean products with the
-        label exceed their radius most, those with the largest coefficients after a few first-order steps, or
-        columns given by index. The optimum does not depend on it.
-    max_features_per_iter : int, default=100
-        The largest number of features, counted as components of Phi, that enter per round (the paper's
-        n_max), and the number that the two named starts take.
-    tol : float, default=1e-4
-        The largest violation of a moment constraint that constraint generation accepts (the paper's
-        :math:`\epsilon`), for columns at unit root mean square; components with a smaller radius accept
-        less. The certified bounds hold for any value. The other solvers do not use it.
-    max_iter : int or None, default=None
-        Iterations of the interior point or of first-order, or rounds of constraint generation after the
-        first linear program (the paper's k_max); ``None`` goes on until convergence, for first-order up to
-        5000 iterations.
     gap_tol : float or None, default=None
         The certified gap, upper less lower bound, at which the interior point and first-order stop. ``None``
         is 1e-6 for the interior point, and 1e-3 for first-order, where each further digit costs several times
@@ -199,6 +184,12 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         a coefficient), ``max_violation`` (zero for the interior point), ``vertex`` (how the iteration came to
         a vertex, such as ``"blocks"`` or ``"HiGHS"``; ``"HiGHS gave up"`` or ``"too large for HiGHS"`` if it
         did not), ``n_pivots`` (of simplex methods), ``seconds``.
+    worst_case_errors_ : ndarray of shape (n_records,)
+        ``worst_case_error`` of every record of ``history_``; for constraint generation the paper's
+        sequence :math:`R^1, R^2` and so on.
+    subset_sizes_ : ndarray of shape (n_records,)
+        ``n_features`` of every record of ``history_``; for constraint generation the sizes of the paper's
+        subsets :math:`\mathcal{J}`, counted as components of Phi.
     stages_ : list of LinearRule
         The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
         gives; for the interior point and first-order the last one alone.
@@ -212,6 +203,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     MinimaxRiskClassifierCV : The same with a radius chosen from the data.
     MinimaxRiskEnsembleClassifier : Averages such classifiers, fitted on parts of the samples.
     minimax_risk_path : Classifiers for many radii at once.
+    minimaxrisk.solvers.ConstraintGeneration : Algorithm 1 of the paper, with its parameters.
     verify : Recomputes the bounds of a fitted model without a solver.
     worst_case : The worst case of ``predict``.
     error_bound : A bound on the error for new samples that holds with a probability.
@@ -252,7 +244,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         {PROOF, BOX_OF_MEANS, OWN_RADII, OTHER_LABELS, SELECTION, HISTORY, RADIUS_PATH, DASK, ELSEWHERE}
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "solver": [StrOptions({"auto", "interior-point", "first-order", "constraint-generation", "full-lp"})],
+        "solver": [StrOptions({"auto", *solvers.BY_NAME}), solvers.Solver],
         "coding": [StrOptions({"auto", "signed", "one-hot"})],
         "radius": [Interval(Real, 0, None, closed="neither"), StrOptions(set(NAMED_RULES)), "array-like"],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
@@ -261,10 +253,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         "marginal": [StrOptions({"free", "empirical"})],
         "fit_intercept": ["boolean"],
         "copy": ["boolean", StrOptions({"auto"})],
-        "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
-        "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "gap_tol": [Interval(Real, 0, None, closed="left"), None],
         "deterministic": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -276,7 +264,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     def __init__(
         self,
-        solver: str = "auto",
+        solver: str | solvers.Solver = "auto",
         *,
         coding: str = "auto",
         radius: Any = 1.0,
@@ -286,10 +274,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         marginal: str = "free",
         fit_intercept: bool = True,
         copy: bool | str = "auto",
-        initial_features: Any = "correlation",
-        max_features_per_iter: int = 100,
-        tol: float = 1e-4,
-        max_iter: int | None = None,
         gap_tol: float | None = None,
         deterministic: bool = True,
         class_weight: Any = None,
@@ -307,10 +291,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         self.marginal = marginal
         self.fit_intercept = fit_intercept
         self.copy = copy
-        self.initial_features = initial_features
-        self.max_features_per_iter = max_features_per_iter
-        self.tol = tol
-        self.max_iter = max_iter
         self.gap_tol = gap_tol
         self.deterministic = deterministic
         self.class_weight = class_weight
@@ -395,6 +375,16 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         drawn = draw_labels(to_numpy(self.predict_proba(X)), self.random_state, self.classes_)
         return answer(X, drawn)
 
+    @property
+    def worst_case_errors_(self) -> np.ndarray:
+        """``worst_case_error`` of every record of ``history_``; the paper's R^1, R^2, ..."""
+        return np.array([record["worst_case_error"] for record in self.history_])
+
+    @property
+    def subset_sizes_(self) -> np.ndarray:
+        """``n_features`` of every record of ``history_``; the sizes of the paper's subsets J."""
+        return np.array([record["n_features"] for record in self.history_], dtype=np.intp)
+
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration.
 
@@ -440,12 +430,3 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             final if each is stage else LinearRule.of_some(each.components, each.values, problem)
             for each in solved.stages
         ]
-
-    def _warn(self, posed: PosedProblem, data: TrainingData, solved: Solution) -> None:
-        super()._warn(posed, data, solved)
-        if not (solved.remark or solved.converged or solved.stopped):
-            warn(
-                f"stopped at max_iter={self.max_iter} with an optimality gap of {self.optimality_gap_:.2g}; "
-                "the bounds are valid, and a larger max_iter brings them closer together.",
-                ConvergenceWarning,
-            )

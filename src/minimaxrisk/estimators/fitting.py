@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,12 @@ from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.stored_tables import Table, as_table
 from minimaxrisk.engines.interior_point.engine import ITERATIONS, as_duration, demands_of_sizes
-from minimaxrisk.engines.solution import (
-    FIRST_ORDER_GAP_TOL,
-    GAP_TOL,
-    EngineSettings,
-    IterationRecord,
-    Monitor,
-)
+from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor
 from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
 from minimaxrisk.features.dense import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.solvers import settings_of
 from minimaxrisk.uncertainty.radius import Radii
 
 SCORE = (
@@ -50,16 +45,10 @@ def radius_seed_of(model: Any) -> int:
 
 def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
     """What the parameters of a ``MinimaxRiskClassifier`` say about the computation."""
-    named = model.gap_tol is not None
-    return EngineSettings(
-        solver=model.solver,
-        initial_features=check_initial_features(model.initial_features, n_features),
-        n_max=model.max_features_per_iter,
-        epsilon=model.tol,
-        max_iter=model.max_iter,
-        gap_tol=model.gap_tol if named else GAP_TOL,
-        first_order_gap_tol=model.gap_tol if named else FIRST_ORDER_GAP_TOL,
-    )
+    settings = settings_of(model.solver, n_features)
+    if model.gap_tol is None:
+        return settings
+    return replace(settings, gap_tol=model.gap_tol, first_order_gap_tol=model.gap_tol)
 
 
 def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radii: Radii) -> None:
@@ -92,25 +81,6 @@ def _could_be_counts(data: TrainingData, parameters: Any) -> bool:
     weights = data.weights[data.weights > 0]
     are_whole = bool((weights == np.rint(weights)).all())
     return parameters.class_weight is None and are_whole and bool(weights.max() > 1.0)
-
-
-def check_initial_features(value: Any, n_features: int) -> Any:
-    """A name as it is, or column indices as an integer array."""
-    if isinstance(value, str):
-        return value
-    columns = np.asarray(value)
-    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
-        raise ValueError(
-            "initial_features must be 'correlation', 'first-order' or a 1-D array of column indices, got an "
-            f"array of shape {columns.shape} and type {columns.dtype}."
-        )
-    outside = columns[(columns < 0) | (columns >= n_features)]
-    if outside.size:
-        raise ValueError(
-            f"initial_features holds the column index {outside[0]}, but X has {n_features} columns "
-            f"(0 to {n_features - 1})."
-        )
-    return columns.astype(np.intp)
 
 
 def start_over(estimator: Any, checked: Any) -> None:
@@ -242,8 +212,8 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
     if work.seconds > LONG:
         warn(
             f"{size} takes about {as_duration(work.seconds)} on one core, with some {work.n_passes} passes "
-            f"over X. A larger radius or gap_tol takes fewer of them{_quicker(data.X, work)}; max_iter or a "
-            "callback ends the fit with the bounds that it has.",
+            f"over X. A larger radius or gap_tol takes fewer of them{_quicker(data.X, work)}; max_seconds of "
+            "the solver or a callback ends the fit with the bounds that it has.",
             LargeFitWarning,
         )
     if free is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,15 +14,20 @@ from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
-from minimaxrisk.engines.dispatch import solve_by_simplex
-from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution
+from minimaxrisk.engines.dispatch import remark_on_end, solve_by_simplex
+from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution, TimeLimit
 from minimaxrisk.estimators.certified import Learner
-from minimaxrisk.estimators.fitting import check_initial_features
 from minimaxrisk.guarantees.certified import DASK, SELECTION
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.solvers import ConstraintGeneration, FullLP, Solver, settings_of
 
+SOLVERS: dict[str, Solver] = {
+    "auto": ConstraintGeneration(initial_features="first-order"),
+    "constraint-generation": ConstraintGeneration(initial_features="first-order"),
+    "full-lp": FullLP(),
+}
 # The accepted gap: this many times the tolerance, and always this fraction of the objective.
 ACCEPTED_GAPS, SMALLEST_GAP = 10.0, 1e-6
 
@@ -42,8 +47,10 @@ class L1SVMClassifier(Learner):
     alpha : float or None, default=None
         The penalty, on coefficients of the columns as the problem sees them (standardised or not). ``None``
         is a hundredth of :math:`\max_j \sum_i c_i |x_{ij}|`, a value at which no feature would be selected.
-    solver : {"auto", "constraint-generation", "full-lp"}, default="auto"
-        ``"auto"`` is ``"constraint-generation"``; ``"full-lp"`` passes all features to HiGHS at once.
+    solver : {"auto", "constraint-generation", "full-lp"}, ConstraintGeneration or FullLP, default="auto"
+        ``"auto"`` and ``"constraint-generation"`` are ``ConstraintGeneration`` of ``minimaxrisk.solvers``
+        with ``initial_features="first-order"``; its ``epsilon`` is here a fraction of the penalty.
+        ``"full-lp"`` passes all features to HiGHS at once.
     standardize : bool, default=True
         Centre the columns and scale them to unit variance inside. ``coef_`` refers to the columns that
         were passed.
@@ -52,15 +59,6 @@ class L1SVMClassifier(Learner):
     copy : {"auto", True, False}, default="auto"
         Whether ``fit`` makes a float64 copy of a dense X or reads it where it is; see
         ``MinimaxRiskClassifier``.
-    initial_features : {"first-order", "correlation"} or array of int, default="first-order"
-        Features of the first program: the largest coefficients after a few first-order steps, those most
-        correlated with the label, or columns by index. The optimum does not depend on it.
-    max_features_per_iter : int, default=100
-        The largest number of features that enter per round, and that the two named starts take.
-    tol : float, default=1e-4
-        The largest violation of a dual constraint that is accepted, as a fraction of the penalty.
-    max_iter : int or None, default=None
-        Rounds after the first linear program; ``None`` goes on until convergence.
     class_weight : dict, "balanced" or None, default=None
         Weights per class. They are rescaled to leave the sum of the sample weights as it is.
     verbose : int, default=0
@@ -146,14 +144,10 @@ class L1SVMClassifier(Learner):
     _capabilities = frozenset({SELECTION, DASK})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="neither"), None],
-        "solver": [StrOptions({"auto", "constraint-generation", "full-lp"})],
+        "solver": [StrOptions(set(SOLVERS)), ConstraintGeneration, FullLP],
         "standardize": ["boolean"],
         "fit_intercept": ["boolean"],
         "copy": ["boolean", StrOptions({"auto"})],
-        "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
-        "max_features_per_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -163,14 +157,10 @@ class L1SVMClassifier(Learner):
         self,
         alpha: float | None = None,
         *,
-        solver: str = "auto",
+        solver: str | ConstraintGeneration | FullLP = "auto",
         standardize: bool = True,
         fit_intercept: bool = True,
         copy: bool | str = "auto",
-        initial_features: Any = "first-order",
-        max_features_per_iter: int = 100,
-        tol: float = 1e-4,
-        max_iter: int | None = None,
         class_weight: Any = None,
         verbose: int = 0,
         callback: Callable[[Any], Any] | None = None,
@@ -180,10 +170,6 @@ class L1SVMClassifier(Learner):
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.copy = copy
-        self.initial_features = initial_features
-        self.max_features_per_iter = max_features_per_iter
-        self.tol = tol
-        self.max_iter = max_iter
         self.class_weight = class_weight
         self.verbose = verbose
         self.callback = callback
@@ -209,8 +195,11 @@ class L1SVMClassifier(Learner):
         """
         return self._learn(X, y, sample_weight=sample_weight)
 
+    def _engine_settings(self, n_features: int) -> EngineSettings:
+        return settings_of(self.solver, n_features, SOLVERS)
+
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
-        check_initial_features(self.initial_features, checked.n_features_in_)
+        self._engine_settings(checked.n_features_in_)  # refused before any work
 
     def _posed(self, data: TrainingData, parameters: Any) -> PosedL1SVM:
         return pose_l1_svm(
@@ -222,42 +211,40 @@ class L1SVMClassifier(Learner):
         )
 
     def _warn(self, posed: PosedL1SVM, data: TrainingData, solved: _Solved) -> None:
-        if self.converged_ or solved.stopped:
-            return
-        if all(solution.converged for solution in solved.solutions):
-            reason, remedy = "the penalty is too small for the solver", "a larger alpha"
-        else:
-            reason, remedy = f"stopped at max_iter={self.max_iter}", "a larger max_iter"
-        warn(
-            f"{reason}, with an optimality gap of {self.optimality_gap_:.2g}; the bounds are valid, "
-            f"and {remedy} makes the gap smaller.",
-            ConvergenceWarning,
-        )
+        solutions, settings = solved.solutions, self._engine_settings(self.n_features_in_)
+        remarks = [remark_on_end(settings, solution, self.optimality_gap_) for solution in solutions]
+        if any(remarks):
+            warn(f"{next(filter(None, remarks))}.", ConvergenceWarning)
+        elif all(solution.converged for solution in solutions) and not self.converged_:
+            warn(
+                f"the penalty is too small for the solver, with an optimality gap of "
+                f"{self.optimality_gap_:.2g}; the bounds are valid, and a larger alpha makes it smaller.",
+                ConvergenceWarning,
+            )
 
     def _fitted_rule(self) -> LinearRule:
         return LinearRule.from_full(self.coef_, self.intercept_, threshold=None)
 
     def _solved(self, posed: PosedL1SVM, data: TrainingData, parameters: Any, monitor: Monitor) -> _Solved:
-        """One class after the other; after an interrupt or a stop by a callback the rest stays trivial."""
-        solved, initial = _Solved(), check_initial_features(self.initial_features, data.X.shape[1])
+        """One class after the other; after an interrupt or a stop the rest stays trivial."""
+        settings, solved = self._engine_settings(data.X.shape[1]), _Solved()
+        limit = TimeLimit(settings.max_seconds, monitor)
         for k, (problem, loss) in enumerate(posed.binary):
-            penalty = float(problem.lam.min())
-            settings = EngineSettings(
-                solver=self.solver,
-                initial_features=initial,
-                n_max=self.max_features_per_iter,
-                epsilon=self.tol * penalty,
-                max_iter=self.max_iter,
-            )
-            if solved.interrupted or solved.stopped:
+            if solved.has_ended:
                 solved.solutions.append(Solution.trivial(problem, loss))
+                solved.solutions[-1].stopped = True
                 continue
-            tell = _in_units_of_the_caller(k, posed.instances.total_weight, penalty, solved.history, monitor)
-            solved.solutions.append(solve_by_simplex(problem, loss, settings, tell))
+            penalty = float(problem.lam.min())
+            own = replace(settings, epsilon=settings.epsilon * penalty)
+            tell = _in_units_of_the_caller(k, posed.instances.total_weight, penalty, solved.history, limit)
+            solution = solve_by_simplex(problem, loss, own, tell, limit.deadline)
+            solution.out_of_time |= limit.has_stopped
+            solved.solutions.append(solution)
         return solved
 
     def _store(self, posed: PosedL1SVM, data: TrainingData, solved: _Solved, parameters: Any) -> None:
         n, solutions, history = posed.instances.total_weight, solved.solutions, solved.history
+        epsilon = self._engine_settings(self.n_features_in_).epsilon
         self.dual_coef_ = _dual_coefficients(data, posed, solutions)
         mu = np.vstack([solution.mu for solution in solutions])
         constants = [
@@ -277,7 +264,7 @@ class L1SVMClassifier(Learner):
         self.feature_importances_ = np.abs(mu).sum(axis=0)
         self.solver_ = solutions[0].solver
         # With a penalty too small for the solver's tolerances a gap remains, although it sees no violation.
-        is_close = self.optimality_gap_ <= max(ACCEPTED_GAPS * self.tol, SMALLEST_GAP) * self.objective_
+        is_close = self.optimality_gap_ <= max(ACCEPTED_GAPS * epsilon, SMALLEST_GAP) * self.objective_
         self.converged_ = is_close and all(solution.converged for solution in solutions)
         self.n_iter_ = len(history)
         self.n_passes_ = 1 + posed.binary[0][0].features.n_passes  # the first one scales
@@ -296,8 +283,8 @@ class _Solved:
         return any(solution.interrupted for solution in self.solutions)
 
     @property
-    def stopped(self) -> bool:
-        return any(solution.stopped for solution in self.solutions)
+    def has_ended(self) -> bool:
+        return any(each.interrupted or each.stopped or each.out_of_time for each in self.solutions)
 
 
 def _dual_coefficients(data: TrainingData, posed: PosedL1SVM, solutions: list[Solution]) -> FloatArray:

@@ -18,6 +18,7 @@ from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.problem.problem import Problem
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.solvers import settings_of
 
 # Components of the first program, per instance and block: a vertex has one at most, an average many more.
 STARTS_PER_INSTANCE = 4
@@ -157,13 +158,15 @@ def loss_of_rule(fitted: ColumnRule, rule: str, data: TrainingData, posed: Posed
 def worst_case_of_loss(
     loss: FloatArray, fitted: ColumnRule, parameters: Any, posed: PosedProblem
 ) -> WorstCaseOfRule:
-    """The largest loss of a rule over the set, as exactly as the parameters of the classifier ask for."""
+    """The largest loss of a rule over the set, as exactly as the solver of the classifier is asked to be."""
+    problem = posed.problem
+    settings = settings_of(parameters.solver, problem.shape[1] - problem.scale.n_leading)
     return largest_expected_loss(
-        posed.problem,
+        problem,
         loss,
-        start=features_to_start_with(fitted, posed.problem),
-        n_max=parameters.max_features_per_iter,
-        epsilon=parameters.tol,
+        start=features_to_start_with(fitted, problem),
+        n_max=settings.n_max,
+        epsilon=settings.epsilon,
     )
 
 

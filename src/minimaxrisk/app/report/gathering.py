@@ -224,7 +224,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
         predict_bound=of_predict,
         n_selected=int(model.n_features_selected_),
         coding=model.coding_,
-        solver=model.solver_ if can(model, HISTORY) else parameters.solver,
+        solver=model.solver_ if can(model, HISTORY) else str(parameters.solver),
         converged=bool(model.converged_) if can(model, HISTORY) else True,
         is_standardized=bool(parameters.standardize),
         preparation=subject.preparation,

@@ -36,6 +36,7 @@ def can_share(problem: Problem, settings: EngineSettings) -> bool:
     return (
         settings.solver in ("auto", "interior-point")
         and settings.max_iter is None
+        and settings.max_seconds is None
         and (coding == "signed" or (is_numpy and settings.gap_tol >= SMALLEST_ONE_HOT_GAP))
         and not problem.marginal.is_known
         and shared.n_rows <= MOST_INSTANCES[coding]

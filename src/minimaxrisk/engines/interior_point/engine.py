@@ -99,14 +99,16 @@ def interior_point(
     return best
 
 
-def interior_bounds(problem: Problem, settings: EngineSettings, enough: Enough) -> Bounds:
+def interior_bounds(
+    problem: Problem, settings: EngineSettings, enough: Enough, monitor: Monitor | None = None
+) -> Bounds:
     """Bounds that are ``enough``, or as near as the loop comes; no vertex, and no sparse coefficients.
 
     Where constraints were widened, they are those of the wider set.
     """
     best = Solution.trivial(problem, problem.objective)
     search = _Search(problem, settings, best, enough=enough)
-    search.run(None)
+    search.run(monitor)
     is_proven = search.point.constraints.is_exact
     stage = best.stage
     upper = upper_bound_of_some(search.iterated, problem.objective, stage.components, stage.values)

@@ -8,12 +8,14 @@ Why it ends: the bound R^k never rises, and components are dropped only after it
 stands still the set only grows, and once it has fallen no earlier set can come back, so no set of
 components is ever solved twice.
 
-Where the paper leaves a choice. SELECT takes the most violated components, as printed, for as long as the
-bound falls. When it stands still the program has many optimal distributions, and the largest violations of
-the extreme one that the solver returns say little; on wide sparse data that can take hundreds of rounds. Then
-components are ranked by how soon a step from a feasible distribution towards the solver's one meets their
-constraint (in-out separation: Ben-Ameur and Neto 2007). Both rules take violated components only, as the
-paper's theorems ask.
+Where this departs from the paper, unless SELECT is asked for as printed. SELECT takes the most violated
+components and drops the over-satisfied ones, as printed, for as long as the bound falls. When it stands still
+the program has many optimal distributions, and the largest violations of the extreme one that the solver
+returns say little; on wide sparse data that can take hundreds of rounds. Then components are ranked by how
+soon a step from a feasible distribution towards the solver's one meets their constraint (in-out separation:
+Ben-Ameur and Neto 2007), and none is dropped. Both rules take violated components only, as the paper's
+theorems ask. SELECT as printed takes and drops in every round, and so may solve a set twice where the bound
+stands still.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
+from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram, TimeLimitError
 from minimaxrisk.engines.solution import Face, Monitor, Solution, Stage
 from minimaxrisk.features.matrix import Coding, squared_norm
 from minimaxrisk.problem.objective import (
@@ -131,7 +133,13 @@ class Master:
     """
 
     def __init__(
-        self, problem: Problem, objective: Objective, *, tolerance: float, presolve: bool = False
+        self,
+        problem: Problem,
+        objective: Objective,
+        *,
+        tolerance: float,
+        presolve: bool = False,
+        deadline: float = np.inf,
     ) -> None:
         self.problem = problem
         self._objective = objective
@@ -154,6 +162,7 @@ class Master:
             n_free=problem.coding.n_blocks,
             feasibility_tolerance=tolerance,
             presolve=presolve,
+            deadline=deadline,
         )
 
     def close(self) -> None:
@@ -348,8 +357,10 @@ def constraint_generation(
     *,
     n_max: int,
     epsilon: float,
+    select: str = "in-out",
     gap_tol: float = 0.0,
     max_iter: int | None = None,
+    deadline: float = np.inf,
     presolve: bool = False,
     monitor: Monitor | None = None,
     warm_start: WarmStart | None = None,
@@ -357,18 +368,21 @@ def constraint_generation(
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
     ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
-    SELECT, of which there are at most ``max_iter`` (k_max). ``presolve`` saves time if the first program is
-    large. The pair returned is the best one certified, whichever way the loop ends.
+    SELECT ("in-out" or "as-printed"), of which there are at most ``max_iter`` (k_max). ``presolve`` saves
+    time if the first program is large. The pair returned is the best one certified, whichever way the loop
+    ends.
     """
     best = warm_start.best if warm_start else Solution.trivial(problem, objective)
     best.solver = best.solver or "constraint-generation"
     inner = _InnerPoint(problem.centre, problem.tau)
-    accepted = _accepted_violation(problem, epsilon)
+    is_as_printed = select == "as-printed"
+    accepted = epsilon if is_as_printed else _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
     previous = np.inf
     # HiGHS must be more accurate than the violations that count.
     tolerance = max(SMALLEST_TOLERANCE, min(1e-7, epsilon / 10.0))
-    with closing(Master(problem, objective, tolerance=tolerance, presolve=presolve)) as master:
+    master = Master(problem, objective, tolerance=tolerance, presolve=presolve, deadline=deadline)
+    with closing(master):
         try:
             for n_rounds in count() if max_iter is None else range(max_iter + 1):
                 # 1) Update the set of components and solve, hot from the last basis.
@@ -384,13 +398,13 @@ def constraint_generation(
                 current = _certify(problem, objective, found, moments, best)
                 reach = inner.approach(problem, objective, found.distribution, moments, best)
                 # 3) SELECT.
-                fell = current < previous - STRICT_DECREASE
+                by_violation = is_as_printed or current < previous - STRICT_DECREASE
                 violated = violation > accepted
                 violated[master.components] = False
-                incoming = _first(n_max, np.flatnonzero(violated), -violation if fell else reach)
+                incoming = _first(n_max, np.flatnonzero(violated), -violation if by_violation else reach)
                 # A component leaves, by position, if its constraint has room and its multiplier is zero.
                 over_satisfied = found.is_basic & (violation[master.components] < -ROOM)
-                outgoing = np.flatnonzero(over_satisfied & fell)
+                outgoing = np.flatnonzero(over_satisfied & by_violation)
                 previous = min(previous, current)
                 best.converged = len(incoming) == 0 or best.gap <= gap_tol
                 # 4) Report.
@@ -406,6 +420,11 @@ def constraint_generation(
                 )
                 if best.converged or best.stopped:
                     break
+        except TimeLimitError:
+            best.out_of_time = True
+            if not best.history:  # the bounds are those of no component at all
+                best.stages.append(best.stage)
+                best.report(monitor, best.upper, n_features=0)
         except KeyboardInterrupt:
             best.interrupted = True
     best.settle(problem, objective)
@@ -474,11 +493,20 @@ def _first(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
     return np.sort(candidates[np.argpartition(rank[candidates], n_max - 1)[:n_max]])
 
 
-def full_lp(problem: Problem, objective: Objective, *, monitor: Monitor | None = None) -> Solution:
+def full_lp(
+    problem: Problem, objective: Objective, *, monitor: Monitor | None = None, deadline: float = np.inf
+) -> Solution:
     """Constraint generation that starts with all m components of Phi: its first program is its last."""
     m = problem.n_components
     solution = constraint_generation(
-        problem, objective, np.arange(m), n_max=m, epsilon=0.0, presolve=True, monitor=monitor
+        problem,
+        objective,
+        np.arange(m),
+        n_max=m,
+        epsilon=0.0,
+        presolve=True,
+        monitor=monitor,
+        deadline=deadline,
     )
     solution.solver = "full-lp"
     return solution

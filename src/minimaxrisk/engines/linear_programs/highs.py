@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,6 +35,13 @@ class PivotLimitError(SolverError):
         self.n_pivots = n_pivots
 
 
+class TimeLimitError(SolverError):
+    """The solver was stopped at its deadline."""
+
+    def __init__(self) -> None:
+        super().__init__("HiGHS was stopped at its deadline.")
+
+
 @dataclass(frozen=True)
 class LinearProgramSolution:
     """A copy of what HiGHS found, which HiGHS discards at the next edit."""
@@ -50,7 +58,8 @@ class RangeProgram:
     Columns are non-negative and at most ``most``; the last ``n_free`` are free.
 
     Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
-    thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver between two pivots.
+    thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver between two pivots, and
+    so does the ``deadline``, a time of ``time.perf_counter``.
     """
 
     def __init__(
@@ -64,12 +73,14 @@ class RangeProgram:
         n_free: int,
         feasibility_tolerance: float,
         presolve: bool = False,
+        deadline: float = np.inf,
     ) -> None:
         if highspy is None:
             raise SolverError(
                 "the package 'highspy' could not be imported; install it with: pip install highspy"
             )
         self._interrupt = Event()
+        self._deadline = deadline
         self._pivots_left: int | None = None
         self._n_fixed = fixed_rows.shape[0]
         self._highs = highspy.Highs()
@@ -154,12 +165,14 @@ class RangeProgram:
                 return self._solution()
             if self._pivots_left is not None and status == highspy.HighsModelStatus.kIterationLimit:
                 raise PivotLimitError(self._n_pivots())
+            if self._interrupt.is_set():
+                raise TimeLimitError
             statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
         raise SolverError(
             f"HiGHS did not reach an optimum of a linear program with {self._highs.getNumCol()} columns "
             f"and {self._highs.getNumRow()} rows ({'; '.join(statuses)}). The program always has one, so "
-            "the data are numerically difficult: try standardize=True, a larger tol, or leave out columns "
-            "with extreme outliers."
+            "the data are numerically difficult: try standardize=True, a larger epsilon of the solver, or "
+            "leave out columns with extreme outliers."
         )
 
     def _run(self) -> Any:
@@ -172,7 +185,8 @@ class RangeProgram:
                 try:
                     job.result(timeout=0.1)
                 except TimeoutError:
-                    continue
+                    if time.perf_counter() >= self._deadline:
+                        self._interrupt.set()
         except KeyboardInterrupt:
             self._interrupt.set()
             job.result()

@@ -1,0 +1,206 @@
+"""Solver objects: their parameters, what reaches the engines, and limits of time."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from minimaxrisk import (
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    permutation_test,
+    verify,
+)
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.estimators.fitting import engine_settings_of
+from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
+
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+SOLVERS = {
+    "interior-point": InteriorPoint(),
+    "first-order": FirstOrder(),
+    "constraint-generation": ConstraintGeneration(),
+    "full-lp": FullLP(),
+}
+
+
+@pytest.fixture(scope="module")
+def study():
+    found = make_expression(60, 300, effect=1.2, random_state=0)
+    return found.data, found.target
+
+
+@pytest.mark.parametrize(("name", "solver"), SOLVERS.items(), ids=SOLVERS)
+def test_a_name_is_the_object_with_its_defaults(study, name, solver):
+    by_name, by_object = (MinimaxRiskClassifier(each).fit(*study) for each in (name, solver))
+    assert by_name.solver_ == by_object.solver_ == name
+    np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
+    assert repr(by_object) == f"MinimaxRiskClassifier(solver={type(solver).__name__}())"
+    copied = pickle.loads(pickle.dumps(clone(by_object)))
+    assert copied.solver is not solver
+    assert copied.get_params()["solver__max_seconds"] is None
+
+
+def test_parameters_reach_the_engine():
+    solver = ConstraintGeneration(
+        initial_features=[3, 1], n_max=7, epsilon=0.5, k_max=2, select="as-printed", max_seconds=9.0
+    )
+    found = engine_settings_of(MinimaxRiskClassifier(solver, gap_tol=0.1), n_features=4)
+    np.testing.assert_array_equal(found.initial_features, [3, 1])
+    assert (found.n_max, found.epsilon, found.max_iter, found.select) == (7, 0.5, 2, "as-printed")
+    assert (found.max_seconds, found.gap_tol, found.first_order_gap_tol) == (9.0, 0.1, 0.1)
+    for solver in (InteriorPoint(max_iter=3, max_seconds=1.0), FirstOrder(max_iter=3, max_seconds=1.0)):
+        found = engine_settings_of(MinimaxRiskClassifier(solver), n_features=4)
+        assert found == EngineSettings(found.solver, max_iter=3, max_seconds=1.0)
+    assert engine_settings_of(MinimaxRiskClassifier(), n_features=4) == EngineSettings("auto")
+
+
+def test_searches_reach_the_parameters_of_a_solver(study):
+    model = MinimaxRiskClassifier(ConstraintGeneration(k_max=1))
+    grid = {"solver__n_max": [1, 50], "solver__epsilon": [1e-4]}
+    with pytest.warns(ConvergenceWarning, match="stopped at k_max=1 "):
+        search = GridSearchCV(model, grid, cv=3).fit(*study)
+    # One component more than at the start is not enough to classify by.
+    assert np.diff(search.cv_results_["mean_test_score"]) > 0.1
+    assert search.best_params_["solver__n_max"] == 50
+    assert model.solver.n_max == 100
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        (ConstraintGeneration(epsilon=-1e-3), "The 'epsilon' parameter of ConstraintGeneration"),
+        (ConstraintGeneration(n_max=0), "The 'n_max' parameter"),
+        (ConstraintGeneration(n_max=2.5), "The 'n_max' parameter"),
+        (ConstraintGeneration(k_max=0), "The 'k_max' parameter"),
+        (ConstraintGeneration(select="printed"), "The 'select' parameter .* must be a str among"),
+        (
+            ConstraintGeneration(select="as-printed"),
+            "select='as-printed' needs k_max.* Pass a k_max such as 10",
+        ),
+        (ConstraintGeneration(initial_features="random"), "The 'initial_features' parameter"),
+        (ConstraintGeneration(initial_features=[0, 3]), r"column index 3, but X has 3 columns \(0 to 2\)"),
+        (ConstraintGeneration(initial_features=[-1]), "column index -1"),
+        (ConstraintGeneration(initial_features=[0.5]), "must be 'correlation', 'first-order' or a 1-D array"),
+        (ConstraintGeneration(initial_features=[[0]]), "must be 'correlation', 'first-order' or a 1-D array"),
+        (InteriorPoint(max_iter=0), "The 'max_iter' parameter of InteriorPoint"),
+        (FirstOrder(max_iter=1.5), "The 'max_iter' parameter of FirstOrder"),
+        (FullLP(max_seconds=0.0), "The 'max_seconds' parameter of FullLP"),
+        (
+            InteriorPoint,
+            "The 'solver' parameter of MinimaxRiskClassifier must be a str among .* or an instance",
+        ),
+    ],
+)
+def test_wrong_parameters(solver, message):
+    X, y = np.random.default_rng(0).standard_normal((10, 3)), np.arange(10) % 2
+    with pytest.raises(ValueError, match=message):
+        MinimaxRiskClassifier(solver).fit(X, y)
+
+
+def test_the_support_vector_machine_takes_those_that_solve_linear_programs(study):
+    with pytest.raises(ValueError, match=r"'solver' parameter of L1SVMClassifier .* or an instance of"):
+        L1SVMClassifier(solver=InteriorPoint()).fit(*study)
+    few = L1SVMClassifier(solver=ConstraintGeneration(n_max=5, epsilon=1e-8)).fit(*study)
+    whole = L1SVMClassifier(solver=FullLP()).fit(*study)
+    assert few.history_[0]["n_features"] == 5
+    assert few.objective_ == pytest.approx(whole.objective_, rel=1e-7)
+
+
+def test_worst_cases_and_choices_of_a_radius_take_a_model_with_a_solver(study):
+    X, y = study
+    model = MinimaxRiskClassifierCV(MinimaxRiskClassifier(FullLP()), radii=[0.5, 1.0], cv=2).fit(X, y)
+    assert model.estimator_.solver_ == "full-lp"
+
+
+# Limits of time.
+
+AT_ONCE = 1e-9
+
+
+@pytest.mark.parametrize(
+    ("solver", "n_iter"),
+    [
+        (InteriorPoint(max_seconds=AT_ONCE), 1),
+        (FirstOrder(max_seconds=AT_ONCE), 1),
+        (ConstraintGeneration(n_max=5, max_seconds=AT_ONCE), 1),
+    ],
+)
+def test_out_of_time_the_bounds_are_valid_and_a_warning_names_the_gap(study, solver, n_iter):
+    X, y = study
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = MinimaxRiskClassifier(solver).fit(X, y)
+    (message,) = [str(each.message) for each in caught if each.category is ConvergenceWarning]
+    assert message == (
+        f"stopped at max_seconds=1e-09 with an optimality gap of {model.optimality_gap_:.2g}; the bounds are "
+        "valid, and a larger max_seconds brings them closer together."
+    )
+    assert not model.converged_
+    assert model.n_iter_ == n_iter
+    assert verify(model, X, y).valid
+    best = MinimaxRiskClassifier().fit(X, y).worst_case_error_
+    assert model.worst_case_error_lower_ <= best <= model.worst_case_error_
+
+
+def test_a_long_linear_program_is_stopped_between_two_pivots():
+    """All of 120 x 4000 at once takes HiGHS many seconds."""
+    large = make_expression(120, 4000, random_state=0)
+    X, y = large.data, large.target
+    told = r"stopped at max_seconds=0\.3 with an optimality gap of"
+    with pytest.warns(ConvergenceWarning, match=told):
+        model = MinimaxRiskClassifier(FullLP(max_seconds=0.3)).fit(X, y)
+    assert not model.converged_
+    assert (model.worst_case_error_, model.n_features_selected_) == (0.5, 0)
+    assert (model.worst_case_errors_.tolist(), model.subset_sizes_.tolist()) == ([0.5], [0])
+    assert len(list(model.staged_predict_proba(X))) == model.n_iter_ == 1
+    assert verify(model, X, y).valid
+    with pytest.warns(ConvergenceWarning, match=told):
+        machine = L1SVMClassifier(solver=FullLP(max_seconds=0.3)).fit(X, np.arange(120) % 3)
+    assert not machine.converged_
+    assert machine.objective_lower_ <= machine.objective_
+
+
+def test_with_time_enough_nothing_changes(study):
+    for solver in SOLVERS.values():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            limited = MinimaxRiskClassifier(clone(solver).set_params(max_seconds=1000.0)).fit(*study)
+        np.testing.assert_array_equal(limited.coef_, MinimaxRiskClassifier(solver).fit(*study).coef_)
+
+
+def test_a_stop_by_the_callback_is_no_lack_of_time(study):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        MinimaxRiskClassifier(InteriorPoint(max_seconds=1000.0), callback=lambda record: True).fit(*study)
+
+
+@pytest.mark.parametrize(
+    ("solver", "shape"), [(InteriorPoint, (60, 300)), (InteriorPoint, (4000, 5)), (FirstOrder, (60, 300))]
+)
+def test_each_problem_of_an_ensemble_or_a_permutation_test_has_the_limit(solver, shape):
+    """Out of time at once, each ends where one that is allowed a single iteration does."""
+    simulated = make_expression(*shape, effect=1.2, n_informative=5, random_state=0)
+    X, y = simulated.data, simulated.target
+    late, short, full = (
+        MinimaxRiskClassifier(each)
+        for each in (solver(max_seconds=AT_ONCE), solver(max_iter=1), solver(max_seconds=1000.0))
+    )
+    ensemble = MinimaxRiskEnsembleClassifier(
+        n_estimators=2, subsample=0.5, complementary=True, certify=False, random_state=0
+    )
+    probabilities = [
+        clone(ensemble).set_params(estimator=each).fit(X, y).predict_proba(X) for each in (late, short, full)
+    ]
+    np.testing.assert_array_equal(probabilities[0], probabilities[1])
+    assert not np.array_equal(probabilities[0], probabilities[2])
+    risks = [permutation_test(each, X, y, 2, random_state=0).statistic for each in (late, short, full)]
+    assert risks[0] == risks[1] > risks[2] + 0.01
