@@ -627,7 +627,7 @@ class Halves(FeatureMatrix):
 class HalvesThatAnswer(Halves):
     """The same, with constraints that are kept half by half."""
 
-    def moment_constraints(self, tau, lam, centre):
+    def moment_constraints(self, tau, lam):
         self.kept.append(ConstraintsInHalves(self, tau, lam))
         return self.kept[-1]
 

@@ -312,7 +312,7 @@ def test_a_cluster_gives_the_same_and_waits_twice_an_iteration(on_cluster, in_me
 
 
 def test_a_worker_that_is_killed_is_survived(on_cluster, in_memory):
-    """With SIGKILL, in the middle of a fit, together with the chunks and positions that it held."""
+    """With SIGKILL, in the middle of a fit, together with the chunks that it held."""
     killed = []
 
     def kill(record):

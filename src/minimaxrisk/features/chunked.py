@@ -20,12 +20,11 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, entries_at
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.dask_arrays import (
     Chained,
     dask_module,
     fetch,
-    keep,
     keep_values,
     kept_if_it_fits,
     lazily,
@@ -41,7 +40,6 @@ from minimaxrisk.features.matrix import (
     is_negligible,
     power_of_two,
 )
-from minimaxrisk.features.moment_constraints import MomentConstraints, WorkingSet
 from minimaxrisk.features.working_rows import DenseRows
 from minimaxrisk.samples.instances import Instances
 
@@ -135,11 +133,6 @@ class DaskFeatures(FeatureMatrix):
             merged = reduce_by_tree([lazily(function, *call) for call in calls], merge)
             found.append(merged if then is None else lazily(then[0], merged, *then[1][j]))
         return found
-
-    def moment_constraints(
-        self, tau: FloatArray, lam: FloatArray, centre: FloatArray
-    ) -> MomentConstraintsInChunks:
-        return MomentConstraintsInChunks(self, tau, lam, centre)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
@@ -259,15 +252,12 @@ class DaskFeatures(FeatureMatrix):
             fetched = self.inner_columns(missing, fetch(tasks))
         return self._put_together(indices, missing, fetched).T
 
-    def hold(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
-        """Keep the values of these inner columns, ascending, and of no others (columns x n).
-
-        ``pieces`` hold those that were not held, as columns of X, one per chunk and row by row of chunks.
-        """
-        missing = columns[~self._are_held(columns)]
-        values = self._put_together(columns, missing, self.inner_columns(missing, pieces))
+    def working_rows(self, indices: IntArray) -> DenseRows:
+        """Fetches what the last ones did not have, and holds these."""
+        columns, place = np.unique(indices, return_inverse=True)
+        values = np.ascontiguousarray(self.columns(columns).T)
         self.held = columns, values
-        return values
+        return DenseRows(values[place])
 
     def inner_columns(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
         """Pieces of columns (columns x rows), one per chunk, as inner columns (columns x n)."""
@@ -443,193 +433,3 @@ def _inner_blocks(chunk: np.ndarray, scale: ChunkScale) -> Iterator[tuple[slice,
 def _blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
     """Slices of columns that stay in cache; selections leave chunks without rows."""
     return column_blocks(n_columns, max(1, n_rows))
-
-
-# Iterations after which positions begin anew. A pass with twice the rows takes twice the time, so that this
-# costs a tenth; and what is lost is recomputed in so many passes over the chunks that were lost, at most.
-BEGIN_ANEW = 10
-
-
-@dataclass(frozen=True)
-class Limits:
-    """tau and lambda of a chunk of columns (B x c)."""
-
-    tau: FloatArray
-    lam: FloatArray
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the iterate is and where it points to, for some components (B x c), in units of the radii."""
-
-    position: FloatArray
-    direction: FloatArray
-
-    def after(self, step: float) -> FloatArray:
-        return self.position + step * self.direction
-
-    def fastest(self) -> float:
-        """The inverse of the furthest step."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            speed = self.direction / (np.copysign(1.0, self.direction) - self.position)
-        return float(speed.max(initial=-np.inf))
-
-    def nearness(self, step: float) -> FloatArray:
-        """To the bounds at 1, after a step or where a whole one would have ended, whichever is nearer."""
-        return np.maximum(np.abs(self.after(step)), np.abs(self.after(1.0)))
-
-
-class MomentConstraintsInChunks(MomentConstraints):
-    """Positions and directions stay with the chunks; single numbers and working sets come here."""
-
-    def __init__(self, features: DaskFeatures, tau: FloatArray, lam: FloatArray, centre: FloatArray) -> None:
-        self._features, self._tau, self._lam, self._centre = features, tau, lam, centre
-        tau, lam = tau[:, features.lead :], lam[:, features.lead :]
-        self._limits = keep_values([Limits(tau[:, part], lam[:, part]) for part in features.column_parts])
-        self._weights = self._ahead = self._next_weights = np.zeros_like(centre)
-        self._step, self._age = 0.0, 0
-        # Of each chunk of columns; None where it has to be found from the weights.
-        self._places: list[Any] | None = None
-        self._next_places: list[Any] | None = None
-
-    def begin(self) -> None:
-        self.begin_at(self._centre)
-
-    def deviations(self) -> FloatArray:
-        """The block weights, of which the deviations are a function."""
-        return self._weights
-
-    def begin_at(self, deviations: FloatArray) -> None:
-        self._weights, self._places = deviations, None
-        self._ahead, self._step = np.zeros_like(deviations), 0.0
-
-    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
-        if k == 0 and not len(besides):
-            return self._working_set(besides, np.empty(0), [])
-        if self._places is None:
-            self._places = keep(self._places_from_weights(np.zeros_like(self._weights)))
-        features, d = self._features, self._tau.shape[1]
-        inside = self._place_of_intercept(self._weights - self._step * self._ahead, self._ahead)
-        wanted = NearestWanted(k, besides, self._step, d)
-        candidates = [wanted.nearest_of(inside, 0)]
-        candidates += [
-            lazily(wanted.nearest_of, place, features.lead + part.start)
-            for place, part in zip(self._places, features.column_parts, strict=True)
-        ]
-        chosen = lazily(wanted.merge, candidates)
-        known = shared(features.held[0], features.held[0].nbytes)
-        pieces = [
-            lazily(columns_to_send, chunk, chosen, known, d, features.lead + part.start)
-            for row in features.chunks
-            for chunk, part in zip(row, features.column_parts, strict=True)
-        ]
-        (components, position), *found = fetch([chosen, *pieces])
-        return self._working_set(components, position, found)
-
-    def _fastest(self, block_weights: FloatArray) -> float:
-        if self._places is None or self._age >= BEGIN_ANEW:
-            self._age, places = 0, self._places_from_weights(block_weights)
-        else:
-            self._age += 1
-            places = self._places_from_last(self._places, block_weights)
-        speeds = [lazily(Place.fastest, place) for place in places]
-        kept = keep([*places, *speeds])
-        self._next_places, self._next_weights = kept[: len(places)], block_weights
-        of_intercept = self._place_of_intercept(self._weights, block_weights).fastest()
-        return float(np.max([of_intercept, *fetch(kept[len(places) :])]))  # NaN if one of them is
-
-    def advance(self, step: float) -> None:
-        self._places, self._ahead, self._step = self._next_places, self._next_weights, step
-        self._weights = self._weights + step * self._next_weights
-
-    def _places_from_weights(self, direction: FloatArray) -> list[Any]:
-        """With positions from the masses: no lineage but the chunks."""
-        features = self._features
-        features.n_passes += 1
-        together = np.vstack([self._weights, direction])
-        mass = together.sum(axis=1, keepdims=True)
-        arguments = [(*each, mass) for each in zip(features.scales, self._limits, strict=True)]
-        return features.over_rows(product, features.on_rows(together), then=(first_place, arguments))
-
-    def _places_from_last(self, places: list[Any], direction: FloatArray) -> list[Any]:
-        features = self._features
-        features.n_passes += 1
-        mass, step = direction.sum(axis=1, keepdims=True), self._step
-        arguments = [(*each, mass, step) for each in zip(features.scales, self._limits, places, strict=True)]
-        return features.over_rows(product, features.on_rows(direction), then=(next_place, arguments))
-
-    def _place_of_intercept(self, weights: FloatArray, direction: FloatArray) -> Place:
-        """The components of the column of ones, which is in no chunk; empty where there is none."""
-        lead = slice(self._features.lead)
-        lam = self._lam[:, lead]
-        position = (weights.sum(axis=1, keepdims=True) - self._tau[:, lead]) / lam
-        return Place(position, direction.sum(axis=1, keepdims=True) / lam)
-
-    def _working_set(self, components: IntArray, position: FloatArray, pieces: list[Any]) -> WorkingSet:
-        n_blocks, d = self._tau.shape
-        columns = np.unique(components % d)
-        if len(components):
-            values = self._features.hold(columns, pieces)
-            rows = values[np.searchsorted(columns, components % d)]
-        else:
-            rows = np.empty((0, self._features.shape[0]))
-        lam, tau = entries_at(components, self._lam, self._tau)
-        return WorkingSet(components, DenseRows(rows), lam, tau, position, (n_blocks, d))
-
-
-def first_place(products: FloatArray, scale: ChunkScale, limits: Limits, mass: FloatArray) -> Place:
-    """From products with the weights of the iterate, and below them those of the direction."""
-    moments, direction = np.split(scale.inner(products, mass), 2)
-    return Place((moments - limits.tau) / limits.lam, direction / limits.lam)
-
-
-def next_place(  # noqa: PLR0917 - tasks take no names
-    products: FloatArray, scale: ChunkScale, limits: Limits, last: Place, mass: FloatArray, step: float
-) -> Place:
-    """From products with the new direction's weights, whose sum is ``mass``, after a step in the last one."""
-    return Place(last.after(step), scale.inner(products, mass) / limits.lam)
-
-
-Nearest = tuple[IntArray, FloatArray, FloatArray]  # components, nearness, position
-
-
-@dataclass(frozen=True)
-class NearestWanted:
-    """Which constraints to look for: the k nearest, and those of the components ``besides``."""
-
-    k: int
-    besides: IntArray
-    step: float
-    d: int
-
-    def nearest_of(self, place: Place, first: int) -> Nearest:
-        """Those among the columns from ``first`` on that may be wanted."""
-        position, nearness = place.after(self.step), place.nearness(self.step).ravel()
-        width = position.shape[1]
-        chosen = self._largest(nearness)
-        block, column = np.divmod(self.besides, self.d)
-        mine = (column >= first) & (column < first + width)
-        chosen[block[mine] * width + column[mine] - first] = True
-        block, column = np.divmod(np.flatnonzero(chosen), max(width, 1))
-        return block * self.d + first + column, nearness[chosen], position.ravel()[chosen]
-
-    def merge(self, found: list[Nearest]) -> tuple[IntArray, FloatArray]:
-        """Those wanted of all, ascending, and their positions."""
-        components, nearness, position = (np.concatenate(each) for each in zip(*found, strict=True))
-        chosen = self._largest(nearness) | np.isin(components, self.besides)
-        order = np.argsort(components[chosen])
-        return components[chosen][order], position[chosen][order]
-
-    def _largest(self, nearness: FloatArray) -> BoolArray:
-        chosen = np.full(len(nearness), self.k >= len(nearness))
-        if 0 < self.k < len(nearness):
-            chosen[np.argpartition(-nearness, self.k - 1)[: self.k]] = True
-        return chosen
-
-
-def columns_to_send(
-    chunk: np.ndarray, chosen: tuple[IntArray, FloatArray], known: IntArray, d: int, first: int
-) -> np.ndarray:
-    """Columns of a chunk, from ``first`` on, that were chosen and are not known yet (columns x rows)."""
-    columns = np.setdiff1d(chosen[0] % d, known) - first
-    return some_columns(chunk, columns[(columns >= 0) & (columns < chunk.shape[1])])

@@ -212,7 +212,7 @@ class DeviceFeatures(FeatureMatrix):
     def shared(self) -> SharedData:
         return SharedData(id(self.data), self.shape[0], DeviceKernels)
 
-    def moment_constraints(self, tau: Any, lam: Any, centre: FloatArray) -> MomentConstraintsOnDevice:
+    def moment_constraints(self, tau: Any, lam: Any) -> MomentConstraintsOnDevice:
         return MomentConstraintsOnDevice(self, tau, lam)
 
     @property

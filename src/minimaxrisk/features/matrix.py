@@ -189,11 +189,8 @@ class FeatureMatrix(Protocol):
         """How many entries a pass reads."""
         return self.shape[0] * self.shape[1]
 
-    def moment_constraints(self, tau: Any, lam: Any, centre: FloatArray) -> MomentConstraints:
-        """``|V Psi - tau| <= lam`` (B x d); block weights ``centre`` (B x n) have the moments tau.
-
-        Tau and lam are where the features are.
-        """
+    def moment_constraints(self, tau: Any, lam: Any) -> MomentConstraints:
+        """``|V Psi - tau| <= lam`` (B x d), tau and lam being where the features are."""
         return MomentConstraintsInMemory(self, tau, lam)
 
     def on_device(self, values: FloatArray) -> Any:

@@ -102,8 +102,7 @@ class Problem:
 
     def moment_constraints(self) -> MomentConstraints:
         """The constraints, kept beside the features."""
-        centre = self.coding.encode(self.centre)
-        return self.features.moment_constraints(self.tau_on_device, self.lam_on_device, centre)
+        return self.features.moment_constraints(self.tau_on_device, self.lam_on_device)
 
     @property
     def objective(self) -> BayesError:
