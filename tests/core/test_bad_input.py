@@ -195,7 +195,7 @@ def test_refitting_without_names_forgets_the_old_ones():
 def test_something_that_is_no_minimax_classifier():
     X, y = data()
     for model in (LogisticRegression().fit(X, y), MinimaxRiskSelector().fit(X, y)):
-        with pytest.raises(ValueError, match="a certificate is not supported for "):
+        with pytest.raises(ValueError, match="is not supported for "):
             verify(model, X, y)
 
 

@@ -477,7 +477,7 @@ def test_bounds_on_false_selections_need_pairs(wide, pyplot):
     StabilityDisplay.from_estimator(model).plot()
     model.set_params(**SINGLE).fit(X, y)
     assert not hasattr(model, "false_selection_bounds_")
-    with pytest.raises(TypeError, match="without false_selection_bounds_"):
+    with pytest.raises(ValueError, match="this fit has none; fit .* with complementary=True and subsample=0.5"):
         StabilityDisplay.from_estimator(model)
 
 
@@ -710,7 +710,7 @@ def test_where_the_interior_point_gets_stuck_members_are_exact(wide, monkeypatch
     X, y = wide
     exact = ensemble(gap_tol=1e-6, n_estimators=4).fit(X, y)
     monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
-    monkeypatch.setattr(dispatch, "interior_approach", lambda problem, settings: None)
+    monkeypatch.setattr(dispatch, "interior_approach", lambda *_: None)
     model = ensemble(n_estimators=4).fit(X, y)
     near = [member.probabilities(X) for member in exact.members_]
     for one, other in zip(model.members_, near, strict=True):
@@ -722,7 +722,7 @@ def test_an_interrupt_leaves_the_old_model(wide, monkeypatch):
     model = ensemble().fit(X, y)
     before = model.predict_proba(X)
 
-    def interrupted(problem, settings):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(dispatch, "can_share", lambda *_: False)

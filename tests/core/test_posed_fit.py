@@ -103,7 +103,7 @@ def test_what_is_refused(study):
     with pytest.raises(ValueError, match="not fitted"):
         PosedFit(model, X, y, transformer=StandardScaler())
     with pytest.raises(
-        ValueError, match="a certificate is not supported for LogisticRegression; fit a Minimax"
+        ValueError, match="verify is not supported for LogisticRegression; fit a Minimax"
     ):
         PosedFit(LogisticRegression().fit(X, y), X, y)
     ensemble = MinimaxRiskEnsembleClassifier(

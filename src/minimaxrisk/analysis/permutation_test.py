@@ -140,7 +140,7 @@ def permutation_test(
         where labels chose the radius, radius 1. Steps of a pipeline that are known not to look at labels, as
         ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step, all of
         them are fitted again for every permutation.
-    X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features) or None
+    X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features), default=None
         Instances; None with a ``PosedFit``.
     y : array-like of shape (n_samples,) or None, default=None
         Their labels.
@@ -395,7 +395,7 @@ class _Relabelling:
         kind = checked._set_kind
         rule = kind.radius_rule(checked, radius_seed_of(checked), is_checked=False)
         with suitable_threads(len(data.labels)):
-            if fit is not None and fit.has_posed(data):
+            if fit is not None and fit._has_posed(data):
                 posed = fit.posed_anew.with_radii(rule)
             else:
                 posed = kind.pose(checked, data, rule)

@@ -149,7 +149,7 @@ def bounds_by_new_radii(
     """
     model, plain = fit.model, sample.data
     level, limit = 1.0 - delta, 1.0 - excess_delta / len(JUDGED)
-    posed = fit.with_radii(plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
+    posed = fit._with_radii(plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
     if new is None and smallest_so_far is not None:
         _refuse_hopeless(posed, plain, smallest_so_far)
     judged = _judged_by_set(model, plain, posed)

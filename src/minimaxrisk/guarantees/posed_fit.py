@@ -114,7 +114,7 @@ class PosedFit:
             return done
         return pose_as_fitted(self.model, self.data)
 
-    def has_posed(self, data: TrainingData) -> bool:
+    def _has_posed(self, data: TrainingData) -> bool:
         """Whether other data, of the same rows, have the same weights and units, and the problem is posed."""
         own = self.data
         return (
@@ -124,9 +124,9 @@ class PosedFit:
             and (own.counts is None, own.groups is None) == (data.counts is None, data.groups is None)
         )
 
-    def with_radii(self, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+    def _with_radii(self, data: TrainingData, rule: RadiusRule) -> PosedProblem:
         """A box on the features of the model with other radii, and a free marginal."""
-        if self.has_posed(data):
+        if self._has_posed(data):
             posed: PosedProblem = self.posed_anew.with_radii(rule, marginal_is_known=False)
             return posed
         return pose_with(self.model, data, rule)
