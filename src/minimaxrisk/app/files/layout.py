@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from statistics import mode
 from typing import Any, TypeVar
@@ -28,7 +28,8 @@ from minimaxrisk.app.files.messages import brief, require_unique
 from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions, merge_advice, spell
 
 Result = TypeVar("Result")
-Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
+# The rows of a table from its start, each with the number of its line.
+Records = Callable[[], Iterator[tuple[int, list[str]]]]
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Spreadsheets on Western Windows write the first. The second has a character for every byte.
@@ -121,10 +122,6 @@ class Layout:
     options: ReadOptions
 
     @property
-    def header_rows(self) -> int:
-        return int(self.named)
-
-    @property
     def width(self) -> int:
         return len(self.names)
 
@@ -167,20 +164,27 @@ def _some_lines(lines: Iterable[str]) -> list[str]:
     return some
 
 
+def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows of cells, with blanks around them, and the numbers of their lines; empty lines are left out."""
+    number, lines = 0, iter(lines)
+    for line in lines:
+        number += 1
+        if delimiter == " ":
+            line = " ".join(line.split())  # noqa: PLW2901
+        if '"' in line:
+            # A quoted cell may go on in the next lines.
+            reader = csv.reader(chain([line], lines), delimiter=delimiter, skipinitialspace=True)
+            cells = next(reader)
+            number += reader.line_num - 1
+        else:
+            cells = line.rstrip("\r\n").split(delimiter)
+        if any(cell.strip() for cell in cells):
+            yield number, cells
+
+
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     """Rows of cells without blanks around them; empty lines are left out."""
-    return (cells for _, cells in numbered_records(lines, delimiter))
-
-
-def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """As ``split_records``, each row with the number of its line."""
-    if delimiter == " ":
-        lines = (" ".join(line.split()) for line in lines)
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    for row in reader:
-        cells = [cell.strip() for cell in row]
-        if any(cells):
-            yield reader.line_num, cells
+    return ([cell.strip() for cell in cells] for _, cells in numbered_records(lines, delimiter))
 
 
 def lines_of_title(
@@ -198,7 +202,7 @@ def lines_of_title(
     usual = mode(widths[1:])
     words: list[str] = []
     while len(words) < len(lines) - 1 and widths[len(words)] == 1 and usual > 2:
-        cell = next(cell for cell in lines[len(words)][1] if cell)
+        cell = next(cell.strip() for cell in lines[len(words)][1] if cell.strip())
         if not is_word(cell):
             break
         words.append(cell)
@@ -218,14 +222,14 @@ def lines_of_title(
 
 def _filled_width(row: Sequence[str]) -> int:
     """Number of cells without the empty ones at the end, which spreadsheets leave behind."""
-    return max((j + 1 for j, cell in enumerate(row) if cell), default=0)
+    return next((j for j in range(len(row), 0, -1) if row[j - 1].strip()), 0)
 
 
 def find_layout(
     records: Records, where: object, *, options: ReadOptions, splits_at_commas: bool = True
 ) -> Layout:
     """The layout that the first lines show; where cells are split at commas, 1,5 is not a number."""
-    rows = records()
+    rows = ([cell.strip() for cell in cells] for _, cells in records())
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{where} must hold a table, got only blank lines.")
@@ -272,7 +276,7 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the first line holds names and not values."""
     if len(first) > 10 and list(first[:-1]) == [str(j) for j in range(len(first) - 1)]:
         return True  # it numbers the columns
-    words = [j for j, cell in enumerate(first) if is_word(cell)][:MOST_WORDS]
+    words = list(islice((j for j, cell in enumerate(first) if is_word(cell)), MOST_WORDS))
     if not words:
         return False
     return (

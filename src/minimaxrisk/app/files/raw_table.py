@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -134,22 +134,6 @@ class RawTable:
             # Names may be numbers, but measurements have fractions.
             return 2 * sum("." in cell and not is_word(cell) for cell in cells) <= len(cells)
         return all(map(is_word, cells)) or (not self.named and len(cells) >= 5 and counts_lines(cells))
-
-
-def check_names(names: Sequence[str], texts: Collection[str], options: ReadOptions, **known: Any) -> None:
-    """Let ``options.early_check`` see a table without its values, if no column or row is the target.
-
-    ``known`` are the other attributes of the ``RawTable``, ``first`` or ``samples`` among them.
-    """
-    if options.early_check is None:
-        return
-    raw = RawTable(np.empty((0, 0)), [name for name in names if name not in texts], **known)
-    rows = raw.row_names()
-    assert rows is not None
-    if options.early_check.target in {*names, *texts, *raw.annotations, *rows}:
-        return
-    numbers = np.broadcast_to(0.0, (len(rows), len(raw.names)))
-    options.early_check.refuse(replace(raw, numbers=numbers, texts=dict.fromkeys(texts, rows)))
 
 
 def could_name_rows(name: str, cells: TextArray | None) -> bool:

@@ -33,7 +33,6 @@ from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, could_n
 from minimaxrisk.app.files.study import (
     EVERY,
     LOOSE,
-    EarlyCheck,
     LabelTable,
     ReadOptions,
     ReadRequest,
@@ -189,14 +188,7 @@ def read_training_study(
     path = Path(path)
     label_table = _label_table(path, labels, options)
     request = ReadRequest(path, target, ignore, options, label_table, sample_columns=sample_columns)
-    reading = _as_written(options, target, *sample_columns)
-    if target is not None and label_table is None:
-
-        def refuse(outline: RawTable) -> None:
-            find_target(arrange(outline, request).raw, request)
-
-        reading = replace(reading, early_check=EarlyCheck(target, refuse))
-    raw = read_raw_table(path, reading)
+    raw = read_raw_table(path, _as_written(options, target, *sample_columns))
     arranged = arrange(raw, request)
     column, target, aside, remarks, lines = _labels(arranged, request)
     about = columns_about_samples(arranged, request, lines)

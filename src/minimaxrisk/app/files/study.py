@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -29,14 +28,6 @@ EVERY = "*"
 AUTO = "auto"
 EXACT, LOOSE = "exact", "loose"  # values of ``match_names``
 ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # values of ``duplicates``
-
-
-@dataclass(frozen=True)
-class EarlyCheck:
-    """Refuses a table without the target by its names alone, as if all of it had been read."""
-
-    target: str
-    refuse: Callable[[Any], None]  # given a ``RawTable`` of names
 
 
 @dataclass(frozen=True)
@@ -72,8 +63,6 @@ class ReadOptions:
         (samples). Names that could be several are refused.
     as_text : frozenset of str, default=frozenset()
         Columns to keep as they are written, so that 01 and 1 are two values; ``"*"`` means all.
-    early_check : EarlyCheck or None, default=None
-        What to look at before the numbers of a large table are read.
     spelling : {"python", "command line"}, default="python"
         How messages write options: ``target="x"`` or ``--target x``.
 
@@ -100,7 +89,6 @@ class ReadOptions:
     duplicates: str = ERROR
     match_names: str = EXACT
     as_text: frozenset[str] = frozenset()
-    early_check: EarlyCheck | None = None
     spelling: str = PYTHON
 
     def __post_init__(self) -> None:
