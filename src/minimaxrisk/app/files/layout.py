@@ -23,6 +23,7 @@ from minimaxrisk.app.files.cells import (
     is_identifier,
     is_missing,
     is_word,
+    numbers_of,
 )
 from minimaxrisk.app.files.messages import brief, require_unique
 from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions, merge_advice, spell
@@ -313,17 +314,21 @@ def is_line_of_words(n_words: int, n_missing: int, n_cells: int) -> bool:
 
 def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool) -> tuple[list[int], bool]:
     """Columns with words, and whether a few lines hold words alone; these lines do not count for columns."""
-    width = len(names)
+    width, texts = len(names), set[int]()
     even = [row for row in body if len(row) == width]
-    words = [[is_word(cell) for cell in row] for row in even]
-    # The first cell of a line of words names it.
-    aside = [
-        is_line_of_words(sum(row[1:]), cells[1:].count(""), width - 1)
-        for row, cells in zip(words, even, strict=True)
-    ]
-    text_rows = any(aside) and 2 * sum(aside) <= len(words)
-    rows = [row for row, is_aside in zip(words, aside, strict=True) if not (text_rows and is_aside)]
-    texts = {j for row in rows for j, word in enumerate(row) if word}
+    aside: list[list[int]] = []
+    for row in even:
+        # The first cell of a line of words names it.
+        columns = [j for j in range(1, width) if j not in texts]
+        cells = [row[j] for j in columns]
+        words = [columns[k] for k in numbers_of(cells)[1]]
+        if is_line_of_words(len(words), cells.count(""), len(cells)):
+            aside.append(words)
+        else:
+            texts.update(words, [0] if is_word(row[0]) else [])
+    text_rows = 0 < 2 * len(aside) <= len(even)
+    if not text_rows:
+        texts.update(*aside, [0] if any(is_word(row[0]) for row in even) else [])
     # Names may be numbers, but they have no fractions.
     if text_rows or (named and is_identifier(names[0]) and not any("." in row[0] for row in even)):
         texts.add(0)
