@@ -22,7 +22,7 @@ from sklearn.datasets import load_svmlight_file
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
-from minimaxrisk.app.files.layout import find_layout, head, lines_of_title
+from minimaxrisk.app.files.layout import Record, find_layout, head, lines_of_title
 from minimaxrisk.app.files.messages import brief, nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
@@ -314,21 +314,21 @@ def read_workbook(path: Path, options: ReadOptions) -> RawTable:
     where = f"{path}, sheet {title!r}"
     above = options.skip_lines
 
-    def numbered() -> Iterator[tuple[int, list[str]]]:
+    def records() -> Iterator[Record]:
         for number, row in enumerate(rows, start):
             cells = [text_of(cell) for cell in row]
             if any(cells) and number > above:
-                yield number, cells
+                yield Record(number, cells, "".join(cells).count("_"))
 
     elsewhere = ""
     if others:
         data, labels = (spell(options, name, others[0]) for name in ("sheet", "labels_sheet"))
         elsewhere = f" Other sheets: {listed(others)} ({data}, or {labels} for labels)."
     try:
-        last, title_remark = lines_of_title(numbered(), where, options)
+        last, title_remark = lines_of_title(records(), where, options)
         above = max(above, last)
-        layout = find_layout(numbered, where, options=options)
-        table = table_of_records(numbered, layout, where).with_remarks(*title_remark)
+        layout = find_layout(records, where, options=options)
+        table = table_of_records(records, layout, where).with_remarks(*title_remark)
     except ValueError as error:
         raise ValueError(f"{error}{elsewhere}") from error
     raw = replace(table, elsewhere=elsewhere)

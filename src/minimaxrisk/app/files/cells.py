@@ -58,9 +58,12 @@ def is_word(cell: str) -> bool:
     return number(cell) is None
 
 
-def numbers_of(cells: Sequence[str]) -> tuple[FloatArray, list[int]]:
-    """The numbers of a row, NaN for missing cells and words, and the places of the words."""
-    if "_" not in "".join(cells):  # Python reads 1_2 as 12, but in a table it is a name
+def numbers_of(cells: Sequence[str], *, cell_by_cell: bool) -> tuple[FloatArray, list[int]]:
+    """The numbers of a row, NaN for missing cells and words, and the places of the words.
+
+    ``cell_by_cell`` is for rows with an underscore: Python reads 1_2 as 12, but in a table it is a name.
+    """
+    if not cell_by_cell:
         with suppress(ValueError):
             return np.array(cells, dtype=np.float64), []
         with suppress(ValueError):

@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from statistics import mode
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.app.files.cells import (
@@ -29,8 +29,6 @@ from minimaxrisk.app.files.messages import brief, require_unique
 from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions, merge_advice, spell
 
 Result = TypeVar("Result")
-# The rows of a table from its start, each with the number of its line.
-Records = Callable[[], Iterator[tuple[int, list[str]]]]
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Spreadsheets on Western Windows write the first. The second has a character for every byte.
@@ -41,6 +39,17 @@ LABELS = ("class", "label", "target", "type", "diagnosis", "y")
 LOOKED_AT = 100_000  # cells; a column that turns out later to be text costs a slower reading, nothing else
 TITLES = 8  # lines that may be a title
 MOST_WORDS = 1000  # of the first line, compared with the lines below it
+
+
+class Record(NamedTuple):
+    """A row of a table: its cells, the number of its line, and how many underscores it has."""
+
+    line: int
+    cells: list[str]
+    n_underscores: int
+
+
+Records = Callable[[], Iterator[Record]]  # the rows from the start of the table
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,10 @@ def find_delimiter(lines: Iterable[str]) -> str:
 
 
 def _splits_evenly(lines: Sequence[str], delimiter: str) -> bool:
-    header, *widths = (len(row) for row in csv.reader(lines, delimiter=delimiter))
+    if any('"' in line for line in lines):
+        header, *widths = (len(row) for row in csv.reader(lines, delimiter=delimiter))
+    else:
+        header, *widths = (line.count(delimiter) + 1 for line in lines)
     # A cell with a line break inside may have been cut off at the end.
     body = set(widths[:-1] if len(widths) > 2 else widths)
     # R leaves out the name of the column of row names.
@@ -165,8 +177,8 @@ def _some_lines(lines: Iterable[str]) -> list[str]:
     return some
 
 
-def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows of cells, with blanks around them, and the numbers of their lines; empty lines are left out."""
+def records_of(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
+    """Rows of cells, with blanks around them; empty lines are left out."""
     number, lines = 0, iter(lines)
     for line in lines:
         number += 1
@@ -177,39 +189,40 @@ def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int
             reader = csv.reader(chain([line], lines), delimiter=delimiter, skipinitialspace=True)
             cells = next(reader)
             number += reader.line_num - 1
+            line = "".join(cells)  # noqa: PLW2901
         else:
             cells = line.rstrip("\r\n").split(delimiter)
         if any(cell.strip() for cell in cells):
-            yield number, cells
+            yield Record(number, cells, line.count("_"))
 
 
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     """Rows of cells without blanks around them; empty lines are left out."""
-    return ([cell.strip() for cell in cells] for _, cells in numbered_records(lines, delimiter))
+    return ([cell.strip() for cell in record.cells] for record in records_of(lines, delimiter))
 
 
 def lines_of_title(
-    numbered: Iterable[tuple[int, Sequence[str]]], where: object, options: ReadOptions
+    records: Iterable[Record], where: object, options: ReadOptions
 ) -> tuple[int, tuple[str, ...]]:
     """The number of the last line of a title above the table, 0 for none, and a remark on it.
 
     A title is one cell of words above a table of three columns or more. Refused is a first line below it
     that has far fewer cells than most lines.
     """
-    lines = list(islice(numbered, TITLES))
-    widths = [_filled_width(row) for _, row in lines]
+    lines = list(islice(records, TITLES))
+    widths = [_filled_width(record.cells) for record in lines]
     if len(lines) < 2:
         return 0, ()
     usual = mode(widths[1:])
     words: list[str] = []
     while len(words) < len(lines) - 1 and widths[len(words)] == 1 and usual > 2:
-        cell = next(cell.strip() for cell in lines[len(words)][1] if cell.strip())
+        cell = next(cell.strip() for cell in lines[len(words)].cells if cell.strip())
         if not is_word(cell):
             break
         words.append(cell)
-    first, width = lines[len(words)][0], widths[len(words)]
+    first, width = lines[len(words)].line, widths[len(words)]
     if 2 * width < usual:
-        wide = next(number for (number, _), other in zip(lines, widths, strict=True) if other == usual)
+        wide = lines[widths.index(usual)].line
         raise ValueError(
             f"{where}: line {first} has {counted(width, 'cell')} and line {wide} has {usual}. "
             "If the lines above the header are a title or comment, pass "
@@ -218,7 +231,7 @@ def lines_of_title(
     if not words:
         return 0, ()
     remark = f"Skipped {counted(len(words), 'line')} above the table, a title: {listed(words, 2)}."
-    return lines[len(words) - 1][0], (remark,)
+    return lines[len(words) - 1].line, (remark,)
 
 
 def _filled_width(row: Sequence[str]) -> int:
@@ -230,7 +243,7 @@ def find_layout(
     records: Records, where: object, *, options: ReadOptions, splits_at_commas: bool = True
 ) -> Layout:
     """The layout that the first lines show; where cells are split at commas, 1,5 is not a number."""
-    rows = ([cell.strip() for cell in cells] for _, cells in records())
+    rows = ([cell.strip() for cell in record.cells] for record in records())
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{where} must hold a table, got only blank lines.")
@@ -321,7 +334,7 @@ def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool
         # The first cell of a line of words names it.
         columns = [j for j in range(1, width) if j not in texts]
         cells = [row[j] for j in columns]
-        words = [columns[k] for k in numbers_of(cells)[1]]
+        words = [columns[k] for k in numbers_of(cells, cell_by_cell="_" in "".join(cells))[1]]
         if is_line_of_words(len(words), cells.count(""), len(cells)):
             aside.append(words)
         else:

@@ -62,9 +62,12 @@ def refuse_missing(study: Study, *, advice: str | None = None) -> None:
 def refuse_infinite(study: Study, *, advice: str) -> None:
     """Refuse infinite values, and those whose squares are."""
     values = study.values
-    rows, columns, shown = _places(study, np.abs(values) > LARGEST)
-    if not len(rows):
+    if (
+        not values.size
+        or not max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > LARGEST
+    ):
         return
+    rows, columns, shown = _places(study, np.abs(values) > LARGEST)
     if not np.isfinite(values).all() and (infinite := _places(study, np.isinf(values)))[0].size:
         rows, columns, shown = infinite
         raise ValueError(

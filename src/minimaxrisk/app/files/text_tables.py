@@ -21,13 +21,14 @@ from minimaxrisk.app.files.cells import TextArray, is_missing, is_word, numbers_
 from minimaxrisk.app.files.layout import (
     TITLES,
     Layout,
+    Record,
     Records,
     TextFile,
     find_delimiter,
     find_layout,
     is_line_of_words,
     lines_of_title,
-    numbered_records,
+    records_of,
     split_records,
 )
 from minimaxrisk.app.files.messages import brief, require_unique
@@ -52,7 +53,7 @@ def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
             return chain(repeat("\n", begin), islice(file.lines(), begin, None))
 
         delimiter = options.delimiter or _delimiter_below_title(lines())
-        last, title = lines_of_title(numbered_records(lines(), delimiter), file.path, options)
+        last, title = lines_of_title(records_of(lines(), delimiter), file.path, options)
         begin = max(begin, last)
         raw = table_of_lines(lines, file.path, delimiter=delimiter, options=options)
         skipped = (f"Skipped {counted(n_comments, 'line')} above the table, beginning with #.",)
@@ -97,8 +98,8 @@ def _is_header_of(comment: str, line: str, delimiter: str | None) -> bool:
 def table_of_lines(lines: Lines, where: object, *, delimiter: str, options: ReadOptions) -> RawTable:
     """The table in some lines, which may be part of a file."""
 
-    def records() -> Iterator[tuple[int, list[str]]]:
-        return numbered_records(lines(), delimiter)
+    def records() -> Iterator[Record]:
+        return records_of(lines(), delimiter)
 
     layout = find_layout(records, where, options=options, splits_at_commas=delimiter == ",")
     return table_of_records(records, layout, where)
@@ -112,7 +113,7 @@ def table_of_records(records: Records, layout: Layout, where: object) -> RawTabl
     text_rows: dict[int, list[str]] = {}
     values = array("d")
     late: set[int] = set()
-    for i, (line, row) in enumerate(islice(records(), int(layout.named), None)):
+    for i, (line, row, n_underscores) in enumerate(islice(records(), int(layout.named), None)):
         if len(row) != layout.width:
             raise ValueError(
                 f"{where}: line {line} must have {counted(layout.width, 'cell')} like the first, got "
@@ -122,7 +123,8 @@ def table_of_records(records: Records, layout: Layout, where: object) -> RawTabl
         for j, column in texts.items():
             column.append(row[j])
         cells = pick(row)
-        numbers, words = numbers_of(layout.style.plain_row(cells))
+        are_named = n_underscores > sum(row[j].count("_") for j in layout.texts)
+        numbers, words = numbers_of(layout.style.plain_row(cells), cell_by_cell=are_named)
         values.frombytes(numbers.tobytes())
         if len(words) >= 3 and is_line_of_words(len(words), sum(map(is_missing, cells)), len(cells)):
             text_rows[i] = list(cells)
