@@ -23,7 +23,6 @@ from minimaxrisk.app.files.cells import (
     is_identifier,
     is_missing,
     is_word,
-    numbers_of,
 )
 from minimaxrisk.app.files.messages import brief, require_unique
 from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions, merge_advice, spell
@@ -36,7 +35,7 @@ OTHERS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 PLAIN_CONTROLS = frozenset(b"\t\n\r\f\v\x1a")
 DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
 LABELS = ("class", "label", "target", "type", "diagnosis", "y")
-LOOKED_AT = 100_000  # cells; a column that turns out later to be text costs a slower reading, nothing else
+LOOKED_AT = 100_000  # cells
 TITLES = 8  # lines that may be a title
 MOST_WORDS = 1000  # of the first line, compared with the lines below it
 
@@ -126,8 +125,7 @@ class Layout:
 
     names: list[str]
     named: bool  # by a header
-    texts: list[int]
-    text_rows: bool  # whether there are lines of text among those of numbers
+    texts: frozenset[int]  # those known so far
     style: NumberStyle
     options: ReadOptions
 
@@ -136,8 +134,7 @@ class Layout:
         return len(self.names)
 
     def number_columns(self) -> list[int]:
-        texts = set(self.texts)
-        return [j for j in range(self.width) if j not in texts]
+        return [j for j in range(self.width) if j not in self.texts]
 
 
 def find_delimiter(lines: Iterable[str]) -> str:
@@ -247,7 +244,7 @@ def find_layout(
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{where} must hold a table, got only blank lines.")
-    body = list(islice(rows, max(10, min(100, LOOKED_AT // len(first)))))
+    body = list(islice(rows, n_looked_at(len(first))))
     style = find_number_style(body or [first], where, splits_at_commas=splits_at_commas)
     if not style.is_plain:
         body = [[style.plain(cell) for cell in row] for row in body]
@@ -262,9 +259,7 @@ def find_layout(
         )
     else:
         names = _completed(first, body)
-    texts, text_rows = _find_texts(body, names, named)
-    as_text = options.as_text
-    texts = sorted({*texts, *(j for j, name in enumerate(names) if name in as_text or EVERY in as_text)})
+    texts = _find_texts(body, names, named, options.as_text)
     if named:
         # Columns of text are known by their names; those of numbers may be merged.
         is_merged = options.duplicates != ERROR
@@ -272,7 +267,26 @@ def find_layout(
         remedy = "rename them" if is_merged else f"rename them, {merge_advice(options)}"
         own = [name for name in names if name and name in kept]
         require_unique(own, where, what="the names in the header", remedy=remedy)
-    return Layout(names, named, texts, text_rows, style, options)
+    return Layout(names, named, texts, style, options)
+
+
+def n_looked_at(width: int) -> int:
+    """How many rows show what a column holds; one that turns out later to be text costs another reading."""
+    return max(10, min(100, LOOKED_AT // width))
+
+
+def _find_texts(
+    body: Sequence[Sequence[str]], names: Sequence[str], named: bool, as_text: frozenset[str]
+) -> frozenset[int]:
+    """The columns that are text whatever they hold."""
+    texts = {j for j, name in enumerate(names) if name in as_text or EVERY in as_text}
+    # Names of rows may be numbers, but they have no fractions.
+    if named and is_identifier(names[0]) and not any("." in row[0] for row in body):
+        texts.add(0)
+    # Spreadsheets leave empty columns behind.
+    filled = max((_filled_width(row) for row in body), default=0)
+    without = range(1, len(names)) if named else range(max(filled, 1), len(names))
+    return frozenset(texts.union(j for j in without if not named or not names[j]))
 
 
 def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
@@ -317,37 +331,3 @@ def _has_only_new_words(first: Sequence[str], words: Sequence[int], body: Sequen
     """Whether the first line holds words alone, and none of them occurs again below it."""
     again = any(row[j] == first[j] for row in body for j in words if j < len(row))
     return not again and all(is_word(cell) or not cell for cell in first)
-
-
-def is_line_of_words(n_words: int, n_missing: int, n_cells: int) -> bool:
-    """Whether a line holds words alone, such as the diagnoses of samples in columns."""
-    filled = n_cells - n_missing
-    return n_words >= 3 and n_words >= 0.9 * filled and 2 * filled >= n_cells
-
-
-def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool) -> tuple[list[int], bool]:
-    """Columns with words, and whether a few lines hold words alone; these lines do not count for columns."""
-    width, texts = len(names), set[int]()
-    even = [row for row in body if len(row) == width]
-    aside: list[list[int]] = []
-    for row in even:
-        # The first cell of a line of words names it.
-        columns = [j for j in range(1, width) if j not in texts]
-        cells = [row[j] for j in columns]
-        words = [columns[k] for k in numbers_of(cells, cell_by_cell="_" in "".join(cells))[1]]
-        if is_line_of_words(len(words), cells.count(""), len(cells)):
-            aside.append(words)
-        else:
-            texts.update(words, [0] if is_word(row[0]) else [])
-    text_rows = 0 < 2 * len(aside) <= len(even)
-    if not text_rows:
-        texts.update(*aside, [0] if any(is_word(row[0]) for row in even) else [])
-    # Names may be numbers, but they have no fractions.
-    if text_rows or (named and is_identifier(names[0]) and not any("." in row[0] for row in even)):
-        texts.add(0)
-    # Columns without a name are looked at whole: spreadsheets leave empty ones behind.
-    texts.update(j for j in range(1, width) if not names[j])
-    if not named:
-        filled = max((_filled_width(row) for row in even), default=0)
-        texts.update(range(max(filled, 1), width))
-    return sorted(texts), text_rows

@@ -9,14 +9,12 @@ from __future__ import annotations
 import csv
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
-from operator import itemgetter
 
 import numpy as np
 
 from minimaxrisk._utils.arguments import counted, listed
-from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.app.files.cells import TextArray, is_missing, is_word, numbers_of, text_array
 from minimaxrisk.app.files.layout import (
     TITLES,
@@ -26,8 +24,8 @@ from minimaxrisk.app.files.layout import (
     TextFile,
     find_delimiter,
     find_layout,
-    is_line_of_words,
     lines_of_title,
+    n_looked_at,
     records_of,
     split_records,
 )
@@ -38,9 +36,6 @@ from minimaxrisk.app.files.study import ReadOptions, spell
 Lines = Callable[[], Iterator[str]]
 
 TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"  # of GEO
-
-
-FEW_TEXT_ROWS = 0.1  # of the rows: as many may hold words, such as diagnoses, among rows of numbers
 
 
 def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
@@ -105,67 +100,77 @@ def table_of_lines(lines: Lines, where: object, *, delimiter: str, options: Read
     return table_of_records(records, layout, where)
 
 
+@dataclass
+class _Body:
+    """The values below the header while they are read."""
+
+    texts: dict[int, list[str]]  # of the columns that are no numbers, and always of the first
+    numbers: array[float] = field(default_factory=lambda: array("d"))
+    text_rows: dict[int, list[str]] = field(default_factory=dict)  # words alone, such as diagnoses
+    late: set[int] = field(default_factory=set)  # columns of numbers in which there are words
+
+
 def table_of_records(records: Records, layout: Layout, where: object) -> RawTable:
     """The table that ``records`` gives, read again if a column turns out late to be text."""
+    late = _read_rows(islice(records(), n_looked_at(layout.width)), layout, where).late
+    while True:
+        layout = replace(layout, texts=layout.texts.union(late))
+        body = _read_rows(records(), layout, where)
+        if not body.late:
+            return _table_of_body(body, layout, where)
+        late = body.late
+
+
+def _read_rows(records: Iterator[Record], layout: Layout, where: object) -> _Body:
     columns = layout.number_columns()
-    pick = _picker(columns)
-    texts: dict[int, list[str]] = {j: [] for j in sorted({0, *layout.texts})}
-    text_rows: dict[int, list[str]] = {}
-    values = array("d")
-    late: set[int] = set()
-    for i, (line, row, n_underscores) in enumerate(islice(records(), int(layout.named), None)):
+    is_range = not columns or columns[-1] - columns[0] == len(columns) - 1
+    kept = slice(columns[0], columns[-1] + 1) if columns and is_range else slice(0)
+    n_names = int(columns[:1] == [0])  # the first cell of a row of words names it
+    body = _Body({j: [] for j in sorted({0, *layout.texts})})
+    for i, (line, row, n_underscores) in enumerate(islice(records, int(layout.named), None)):
         if len(row) != layout.width:
             raise ValueError(
                 f"{where}: line {line} must have {counted(layout.width, 'cell')} like the first, got "
                 f"{len(row)}; correct it, or pass {spell(layout.options, 'delimiter')} if the cells are "
                 "split at the wrong character."
             )
-        for j, column in texts.items():
+        for j, column in body.texts.items():
             column.append(row[j])
-        cells = pick(row)
-        are_named = n_underscores > sum(row[j].count("_") for j in layout.texts)
-        numbers, words = numbers_of(layout.style.plain_row(cells), cell_by_cell=are_named)
-        values.frombytes(numbers.tobytes())
-        if len(words) >= 3 and is_line_of_words(len(words), sum(map(is_missing, cells)), len(cells)):
-            text_rows[i] = list(cells)
+        cells = row[kept] if is_range else [row[j] for j in columns]
+        has_underscore = n_underscores > sum(row[j].count("_") for j in layout.texts)
+        numbers, words = numbers_of(layout.style.plain_row(cells), cell_by_cell=has_underscore)
+        body.numbers.frombytes(numbers.tobytes())
+        if len(words) >= 3 and _are_words(cells[n_names:], sum(j >= n_names for j in words)):
+            body.text_rows[i] = cells
         else:
-            late.update(columns[j] for j in words)
-    n_rows = len(texts[0])
-    if not layout.text_rows and len(text_rows) > FEW_TEXT_ROWS * n_rows:
-        late.update(columns)  # too many lines of words: their columns are text
-    if late:
-        return table_of_records(records, replace(layout, texts=sorted({*layout.texts, *late})), where)
+            body.late.update(columns[j] for j in words)
+    if body.late:  # rows of words are those in which the other columns hold words
+        return body
+    if 2 * len(body.text_rows) > len(body.texts[0]):  # not rows of words, but columns
+        cells = (pair for row in body.text_rows.values() for pair in enumerate(row))
+        body.late |= {columns[j] for j, cell in cells if is_word(cell)}
+    elif body.text_rows and n_names:
+        body.late.add(0)
+    return body
+
+
+def _are_words(cells: Sequence[str], n_words: int) -> bool:
+    """Whether a row holds words alone, such as the diagnoses of samples in columns."""
+    n_filled = len(cells) - sum(map(is_missing, cells))
+    return n_words >= max(3, 0.9 * n_filled) and 2 * n_filled >= len(cells)
+
+
+def _table_of_body(body: _Body, layout: Layout, where: object) -> RawTable:
+    """The table without the empty columns that spreadsheets leave behind, its lines of words apart."""
+    names, columns, style, n_rows = layout.names, layout.number_columns(), layout.style, len(body.texts[0])
     if not n_rows:
         raise ValueError(f"{where} must hold lines of values, got none.")
-    numbers = np.frombuffer(values, dtype=np.float64).reshape(n_rows, len(columns))
-    return _table_of_parts(numbers, texts, text_rows, layout, where)
-
-
-def _picker(columns: Sequence[int]) -> Callable[[Sequence[str]], Sequence[str]]:
-    """What takes some cells of a row, by a slice where they are neighbours."""
-    if len(columns) < 2 or columns[-1] - columns[0] == len(columns) - 1:
-        return itemgetter(slice(columns[0], columns[-1] + 1) if columns else slice(0))
-    return itemgetter(*columns)
-
-
-def _table_of_parts(
-    numbers: FloatArray,
-    texts: dict[int, list[str]],
-    text_rows: dict[int, list[str]],
-    layout: Layout,
-    where: object,
-) -> RawTable:
-    """The table without the empty columns that spreadsheets leave behind, its lines of words apart."""
-    names, columns, style = layout.names, layout.number_columns(), layout.style
+    nameless = [j for j in body.texts if j and (not names[j] or not layout.named)]
+    empty = [j for j in nameless if not any(cell.strip() for cell in body.texts[j])]
     remarks = []
-    nameless = [j for j in texts if j and (not names[j] if layout.named else j in layout.texts)]
-    empty = [j for j in nameless if not any(cell.strip() for cell in texts[j])]
     if empty:
         n_empty = counted(len(empty), "empty column")
         remarks.append(f"Left out {n_empty} without a name at the end of the table.")
-    texts = {j: column for j, column in texts.items() if j not in empty}
-    known = [names[j] for j in texts if names[j]]  # some columns turn out late to be text
-    require_unique(known, where, what="the names of columns of text", remedy="rename them")
     if layout.named and len(nameless) > len(empty):
         place = next(j for j in nameless if j not in empty) + 1
         raise ValueError(
@@ -182,17 +187,20 @@ def _table_of_parts(
     if (how := style.remark()) is not None:
         remarks.append(how)
         if 0 in columns:  # numbers, although the cells are kept as text too
-            texts[0] = [style.plain(cell) for cell in texts[0]]
-    aside = sorted(text_rows)
-    cells = {j: text_array(column) for j, column in texts.items()}
-    lines = _text_lines(text_rows, cells[0][aside], where) if aside else {}
-    cells = {j: np.delete(column, aside) for j, column in cells.items()}
+            body.texts[0] = [style.plain(cell) for cell in body.texts[0]]
+    aside = sorted(body.text_rows)
+    texts = {j: text_array(column) for j, column in body.texts.items() if j not in empty}
+    known = [names[j] for j in texts if names[j]]  # some columns turn out late to be text
+    require_unique(known, where, what="the names of columns of text", remedy="rename them")
+    lines = _text_lines(body.text_rows, texts[0][aside], where) if aside else {}
+    texts = {j: np.delete(column, aside) for j, column in texts.items()}
+    numbers = np.frombuffer(body.numbers, dtype=np.float64).reshape(n_rows, len(columns))
     return RawTable(
         np.delete(numbers, aside, axis=0) if aside else numbers,
         [names[j] for j in columns],
-        texts={names[j]: column for j, column in cells.items() if j > 0 or 0 not in columns},
+        texts={names[j]: column for j, column in texts.items() if j in layout.texts},
         lines=lines,
-        first=FirstColumn(names[0], cells[0]),
+        first=FirstColumn(names[0], texts[0]),
         named=layout.named,
         remarks=tuple(remarks),
     )
