@@ -318,7 +318,7 @@ def read_workbook(path: Path, options: ReadOptions) -> RawTable:
         for number, row in enumerate(rows, start):
             cells = [text_of(cell) for cell in row]
             if any(cells) and number > above:
-                yield Record(number, cells, "".join(cells).count("_"))
+                yield Record.of(number, cells)
 
     elsewhere = ""
     if others:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.analysis.columns import line_counters
 from minimaxrisk.analysis.names import BATCH, odd_names
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
@@ -47,10 +47,17 @@ def without_duplicates(
     remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
     if duplicates == SUFFIX:
         return X, _numbered(names), remark
-    code = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    codes = np.array([code[name] for name in names])
-    merge = _merged_sparse if sparse.issparse(X) else _merged
-    return merge(X, codes, duplicates), list(code), remark
+    places: dict[str, list[int]] = {}
+    for j, name in enumerate(names):
+        places.setdefault(name, []).append(j)
+    merge = np.fmax.reduce if duplicates == MAX else _mean
+    columns = X.tocsc() if sparse.issparse(X) else X
+    same = (columns[:, where] for where in places.values() if len(where) > 1)
+    merged = [merge(part.toarray() if sparse.issparse(part) else part, axis=1) for part in same]
+    X = _with_columns(columns[:, [where[0] for where in places.values()]], np.column_stack(merged))
+    ends = iter(range(len(places), X.shape[1]))
+    order = [j if len(where) == 1 else next(ends) for j, where in enumerate(places.values())]
+    return _columns_of(X, order), list(places), remark
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
@@ -66,35 +73,9 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return list(numbered)
 
 
-def _merged(X: FloatArray, codes: IntArray, duplicates: str) -> FloatArray:
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    by_name = X[:, order]
-    if duplicates == MAX:
-        return np.asarray(np.fmax.reduceat(by_name, starts, axis=1))
-    known = ~np.isnan(by_name)
-    n_known = np.add.reduceat(known.astype(np.float64), starts, axis=1)
-    sums = np.add.reduceat(np.where(known, by_name, 0.0), starts, axis=1)
+def _mean(X: FloatArray, axis: int) -> FloatArray:
     with np.errstate(invalid="ignore"):
-        return np.asarray(sums / n_known)
-
-
-def _merged_sparse(X: DataMatrix, codes: IntArray, duplicates: str) -> DataMatrix:
-    n, n_columns = int(codes.max()) + 1, len(codes)
-    if duplicates == MEAN and not np.isnan(X.data).any():
-        share = 1.0 / np.bincount(codes)[codes]
-        return sparse.csr_matrix(
-            X @ sparse.csr_matrix((share, (np.arange(n_columns), codes)), (n_columns, n))
-        )
-    by_name = X.tocsc()[:, np.argsort(codes, kind="stable")]
-    sizes = np.bincount(codes)
-    parts = []
-    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
-        part = by_name[:, end - size : end]
-        if size > 1:
-            part = sparse.csc_matrix(_merged(part.toarray(), np.zeros(size, dtype=np.intp), duplicates))
-        parts.append(part)
-    return sparse.csr_matrix(sparse.hstack(parts))
+        return np.asarray(np.nansum(X, axis=axis) / (~np.isnan(X)).sum(axis=axis))
 
 
 def training_features(

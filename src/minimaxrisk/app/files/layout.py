@@ -47,6 +47,11 @@ class Record(NamedTuple):
     cells: list[str]
     n_underscores: int
 
+    @classmethod
+    def of(cls, line: int, cells: list[str]) -> Record:
+        """The row of some cells."""
+        return cls(line, cells, "".join(cells).count("_"))
+
 
 Records = Callable[[], Iterator[Record]]  # the rows from the start of the table
 
@@ -186,11 +191,11 @@ def records_of(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
             reader = csv.reader(chain([line], lines), delimiter=delimiter, skipinitialspace=True)
             cells = next(reader)
             number += reader.line_num - 1
-            line = "".join(cells)  # noqa: PLW2901
+            record = Record.of(number, cells)
         else:
-            cells = line.rstrip("\r\n").split(delimiter)
-        if any(cell.strip() for cell in cells):
-            yield Record(number, cells, line.count("_"))
+            record = Record(number, line.rstrip("\r\n").split(delimiter), line.count("_"))
+        if any(cell.strip() for cell in record.cells):
+            yield record
 
 
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:

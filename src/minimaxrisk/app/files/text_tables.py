@@ -147,8 +147,8 @@ def _read_rows(records: Iterator[Record], layout: Layout, where: object) -> _Bod
     if body.late:  # rows of words are those in which the other columns hold words
         return body
     if 2 * len(body.text_rows) > len(body.texts[0]):  # not rows of words, but columns
-        cells = (pair for row in body.text_rows.values() for pair in enumerate(row))
-        body.late |= {columns[j] for j, cell in cells if is_word(cell)}
+        for row in body.text_rows.values():
+            body.late.update(j for j, cell in zip(columns, row, strict=True) if is_word(cell))
     elif body.text_rows and n_names:
         body.late.add(0)
     return body
