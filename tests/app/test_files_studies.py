@@ -9,7 +9,6 @@ from itertools import count
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from minimaxrisk.app.files import quality, refuse_missing
@@ -402,11 +401,6 @@ def test_svmlight_leaves_out_zeros(tmp_path):
     assert study.y.tolist() == [1, 2, 1, 2]
     with pytest.raises(ValueError, match="got none for 1: 'TP53'"):
         read(tmp_path, files, features=["TP53"])
-
-
-def test_sparse_stays_sparse(tmp_path):
-    files = {"t.npz": lambda path: sparse.save_npz(path, sparse.csr_matrix(X))}
-    assert read(tmp_path, files, features=COLUMNS).X.format == "csr"
 
 
 @pytest.mark.parametrize(("n_words", "are_rows"), [(100, True), (101, False)])
