@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from minimaxrisk.app.files import quality, refuse_missing
+from minimaxrisk.app.files import refuse_missing
 from tests.reading import read
 
 TABLE = "sample,class,a,b,c\np1,x,1,2,3.5\np2,y,4,5,6\np3,x,7,8,9\np4,y,0,1,2\n"
@@ -66,7 +66,7 @@ READ = [
         )
         for header in ("", "id", "Unnamed: 0", "Sample")
     ),
-    ("a,class\n1,x\n2,y\n3,x\n4,y\n", {}, {"features": ["a"], "named": False}, ["'a' only counts the lines"]),
+    ("a,class\n1,x\n2,y\n3,x\n4,y\n", {}, {"features": ["a"], "named": False}, []),
     (table("a,class,who", [1.5, 2, 3, 4], XY, P), {"samples": "who"}, {"samples": P, "features": ["a"]}, []),
     (
         "1,5,x\n2,6,y\n3,7,x\n4,6,y\n5,5,y\n",
@@ -254,23 +254,6 @@ def test_what_is_read_and_said(tmp_path, files, asked, expected, remarks):
         assert any(remark in said for said in study.remarks), study.remarks
 
 
-@pytest.mark.parametrize("start", [0, 1, 101])
-def test_a_column_that_counts_lines_is_told_wherever_it_stands(tmp_path, start):
-    def remarks_on(numbers):
-        rows = [f"{'xy'[i // 6]},{i % 5}.5,{numbers[i]}{',1.5' * 30}" for i in range(12)]
-        header = ",".join(["class", "a", "no", *(f"g{j}" for j in range(30))])
-        study = read(tmp_path, "\n".join([header, *rows]))
-        return [remark for remark in study.remarks if "'no'" in remark]
-
-    counted = range(start, start + 12)
-    assert remarks_on(counted) == [
-        "'no' only counts the lines, and may tell the class if the file is sorted. If that is an index, "
-        "pass ignore=['no']"
-    ]
-    (told,) = remarks_on([*counted[:5], counted[6], counted[5], *counted[7:]])
-    assert told.startswith("'no' holds whole numbers")
-
-
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
 def test_index_of_pandas(tmp_path, kind):
     pandas = pytest.importorskip("pandas")
@@ -337,44 +320,6 @@ def test_missing_values_are_told_with_their_places(tmp_path):
     with pytest.raises(ValueError, match=r"column 'a'; sample 'p2', column 'c'; measure again\.$"):
         refuse_missing(study, advice="measure again")
     refuse_missing(read(tmp_path, TABLE))
-
-
-class TestWholeNumbersAmongDecimals:
-    DECIMALS = np.random.default_rng(0).normal(size=(30, 40))
-    DECIMALS[:5] = 3  # whole numbers in the first rows
-
-    def remark(self, folder, *columns, n_decimals=40):
-        zeros = np.zeros((30, 1))
-        zeros[3] = np.nan
-        values = np.column_stack([self.DECIMALS[:, :n_decimals], zeros, *(np.resize(c, 30) for c in columns)])
-        names = [*(f"g{j}" for j in range(n_decimals)), "off", "a", "b no", *"cdef"][: values.shape[1]]
-        files = {"t.npz": lambda path: np.savez(path, X=values, y=[0, 1] * 15, feature_names=names)}
-        study = read(folder, files, target=None)
-        return next((text for text in study.remarks if "whole numbers and" in text), None)
-
-    @pytest.mark.parametrize("at_once", [quality.LOOKED_AT, 1])
-    def test_are_told(self, tmp_path, monkeypatch, at_once):
-        monkeypatch.setattr(quality, "LOOKED_AT", at_once)
-        assert self.remark(tmp_path) is None
-        assert self.remark(tmp_path, [5, np.nan]) is None  # one value tells nothing, whatever it is
-        assert self.remark(tmp_path, [50, 61, np.nan]) == (
-            "'a' holds whole numbers and 40 other columns hold decimals; it is used as a feature. "
-            "If it is not a measurement, pass ignore=['a']"
-        )
-        assert self.remark(tmp_path, [50, 61], [1, 2]) == (
-            "'a', 'b no' hold whole numbers and 40 other columns hold decimals; they are used as "
-            "features. If they are not measurements, pass ignore=['a', 'b no']"
-        )
-        many = self.remark(tmp_path, *[[1, 2]] * 6)
-        assert many.startswith("'a', 'b no', 'c', 'd', 'e' and 1 more hold whole")
-        assert many.endswith("'d', 'e'] ...")
-
-    @pytest.mark.parametrize(
-        ("n_whole", "n_decimals", "is_told"), [(1, 20, 1), (1, 19, 0), (5, 20, 1), (6, 20, 0)]
-    )
-    def test_where_decimals_are_many(self, tmp_path, n_whole, n_decimals, is_told):
-        remark = self.remark(tmp_path, *[[1, 2]] * n_whole, n_decimals=n_decimals)
-        assert (remark is not None) == is_told
 
 
 def test_columns_that_name_patients_are_found_where_patients_come_twice(tmp_path):

@@ -435,16 +435,6 @@ class TestEverydayTables:
         assert all(gene["Description"] == f"about {gene['feature']}" for gene in genes)
         assert "id" not in genes[0]
 
-    def test_clinical_columns_are_asked_about(self, rows, tmp_path, capsys):
-        for i, row in enumerate(rows):
-            row[-1:-1] = ["age_at_diagnosis", "OS.time"] if not i else [f"{50 + i}.5", f"{i}.25"]
-        _, err = self.fitted(capsys, write_rows(tmp_path / "t.csv", rows))
-        assert "'age_at_diagnosis', 'OS.time' are called like clinical data" in err
-        assert "pass --ignore age_at_diagnosis --ignore OS.time" in err
-        # A table of clinical columns alone is what it is.
-        short = [[row[0], *row[-8:]] for row in rows]
-        assert "clinical" not in self.fitted(capsys, write_rows(tmp_path / "s.csv", short))[1]
-
 
 class TestASeriesMatrixAsItWasDownloaded:
     """From the file alone to the page, by what the messages say."""
@@ -700,14 +690,12 @@ class TestReadingAndWaiting:
         )
         assert "Rows were taken" not in run(capsys, *command, "--no-transpose")[2]
 
-    def test_transpose_auto_tells_what_it_decided(self, folder, tmp_path, capsys):
+    def test_tables_are_turned_where_it_is_obvious_or_asked_for(self, folder, tmp_path, capsys):
         with (folder / "study.csv").open() as file:
             rows = list(csv.reader(file))
         turned = write_rows(tmp_path / "turned.csv", list(map(list, zip(*rows, strict=True))))
         options = ("--target", "diagnosis", "--no-guarantee", "--transpose")
-        said = run(capsys, "fit", folder / "study.csv", *options, "auto")[2]
-        assert "Rows were taken as samples, since 'diagnosis' is a column." in said
-        said = run(capsys, "fit", turned, *options, "auto")[2]
+        said = run(capsys, "fit", turned, *options[:-1])[2]
         assert "The table was transposed: samples are in columns, since 'diagnosis' is a row." in said
         status, out, said = run(
             capsys, "fit", *options, turned, "--json"

@@ -12,13 +12,10 @@ from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.analysis.columns import line_counters
-from minimaxrisk.analysis.names import BATCH, odd_names
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
 from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
-from minimaxrisk.app.files.quality import odd_whole_numbers, remark_on_clinical, remark_on_counters
-from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, counts_lines, transpose_hint
+from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, transpose_hint
 from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
 
 HOW = {
@@ -94,14 +91,6 @@ def training_features(
         _refuse_words(words, raw, where, f"{advice}.", options)
     keep = [j for j, name in enumerate(raw.names) if name not in aside]
     X, names = _columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
-    clinical = [name for name, kind in odd_names(names).items() if kind != BATCH]
-    counters = list(dict.fromkeys([*_counting_index(raw, names), *line_counters(X, names)]))
-    remarks = [
-        remark_on_clinical(clinical, len(names) - len(clinical), options),
-        odd_whole_numbers(X, names, options, known={*clinical, *counters}),
-        remark_on_counters(counters, options),
-        _remark_on_truths(truths),
-    ]
     if truths:
         X = _with_columns(X, np.column_stack([_truth_numbers(column) for column in truths.values()]))
         names += truths
@@ -118,19 +107,11 @@ def training_features(
             f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
             f"{listed(empty)}; pass {spell(options, 'ignore', empty[0])}."
         )
-    return X, names, [remark for remark in (*remarks, merged) if remark is not None]
+    return X, names, [remark for remark in (_remark_on_truths(truths), merged) if remark is not None]
 
 
 def _remark_on_truths(truths: Collection[str]) -> str | None:
     return f"Columns of true and false were read as 1 and 0: {listed(truths)}." if truths else None
-
-
-def _counting_index(raw: RawTable, names: Sequence[str]) -> list[str]:
-    """The first column if it counts the lines, however few they are."""
-    first = raw.first
-    if first is None or first.name not in names[:1] or len(first.cells) <= 2 or not counts_lines(first.cells):
-        return []
-    return [first.name]
 
 
 def model_features(
