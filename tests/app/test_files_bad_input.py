@@ -107,6 +107,12 @@ REFUSED = [
     ("class,a,b\nx,1,\ny,2,NA\nx,3,\n", {}, "got none in 1 column: 'b'; pass --ignore b"),
     ("class;a;b\nx;1,5;2\ny;2,5;3.25\n", {}, r"the same way, got both '1,5' and '3\.25'.*decimal point"),
     ("class;a\nx;1,234\ny;5,678\n", {}, r"such as '1,234'.*'1,234' may be 1234 or 1\.234"),
+    ("class;a\nx;1\ny;#DIV/0!\n", {}, "'#DIV/0!' is what a spreadsheet shows where a formula failed"),
+    (
+        pair("gene;p1;p2;p3;p4\na;1,100;2,101;3,102;4,103\n", LABELS),
+        {},
+        r"columns of text .*'1,100' may be 1100 or 1\.100: export the table",
+    ),
     ("sample,class\np1,x\np2,y\n", {}, "must have columns of numbers besides names and labels, got none"),
     ("class\nx\ny\n", {}, "must have columns of numbers.*--delimiter"),
     # The target and its classes.
@@ -321,6 +327,7 @@ REFUSED = [
     # Workbooks.
     (sheets([], []), {}, "must hold a table, got only empty sheets"),
     (BOOK, {"sheet": "Mor"}, "sheet 'Mor' that --sheet names, got .*; did you mean 'More'"),
+    (BOOK | {"l.xlsx": BOOK["t.xlsx"]}, {"labels_sheet": "Mor"}, "sheet 'Mor' that --sheet names"),
     (BOOK, {}, "'class' that --target names" + OTHERS),
     (BOOK, {"target": None}, "with --target, or a file" + OTHERS),
     (BOOK, {"ignore": ["b"]}, "--ignore must name" + OTHERS),

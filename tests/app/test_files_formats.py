@@ -291,20 +291,8 @@ def test_points_between_thousands_are_no_decimals(tmp_path):
         lines = [f"{'xy'[i % 2]};{54 + i};{cell}" for i, cell in enumerate(cells)]
         return read(tmp_path, "\n".join(["class;age;a", *lines])).X[:, 1].tolist()
 
-    grouped = [
-        "6.197",
-        "297",
-        "1.526",
-        "2.493",
-        "12.003",
-        "-1.250",
-        "9.995",
-        "8.001",
-        "7.100",
-        "1.111",
-        "999",
-        "5.020",
-    ]
+    cells = "6.197 297 1.526 2.493 12.003 -1.250 9.995 8.001 7.100 1.111 999 5.020"
+    grouped = cells.split()
     with pytest.raises(ValueError, match=r"'6\.197' seems to be 6197, .* separators between thousands"):
         values(grouped)
     for other in (
@@ -318,7 +306,7 @@ def test_points_between_thousands_are_no_decimals(tmp_path):
         assert values(other)[2] == 1.526
 
 
-MISSING = ["", "NA", "n/a", "NaN", "null", "NULL", "?", "None", "-", " "]
+MISSING = ["", "NA", "n/a", "NaN", "null", "NULL", "?", "None", "-", " ", "#N/A"]
 HEADED = rows(("sample", "diagnosis", "7157", "672", "1956"))
 LEFT = "id,diagnosis,a,,\np1,x,1,,\n,,,,\np2,y,2,,\n\np3,x,4,,\np4,y,5,,\n,,,,\n"
 ODD = ['"a,b; ""c"""', "<script>alert(1)</script>", '"💊 two\nlines"', "\u202eשלום", "=1+1", "x"]
@@ -341,38 +329,20 @@ TEXTS = [
         "",
     ),
     (QUOTED, {}, ["a"], [[1.5], [2], [3], [4]], "'name', as the names"),
-    # R has no name for its row names.
-    (
-        joined(" ", table=[['"diagnosis"', *(f'"{g}"' for g in GENES)], *rows()[1:]]),
-        {},
-        GENES,
-        X,
-        "without a name",
-    ),
+    (joined().replace("-2.0", "\N{MINUS SIGN}2.0"), {}, GENES, X, ""),
+    ('"Table 2, of genes"\n\nin units\n' + joined(), {}, GENES, X, "Skipped 2 lines above the table, a"),
+    ("a,b\nc,d\n" + joined(), {"skip_lines": 2}, GENES, X, ""),
+    (OF_R, {}, GENES, X, "without a name"),
     ("a,b,diagnosis\n1,2,x,\n3,4,y,\n5,6,x,\n", {}, ["a", "b"], [[1, 2], [3, 4], [5, 6]], "1 empty column"),
     (joined(table=rows()[1:]), {"target": "column_2"}, COLUMNS, X, "no header"),
     (joined(table=HEADED), {}, HEADED[0][2:], X, ""),
     (joined(table=HEADED).replace("sample", "who"), {}, HEADED[0][2:], X, ""),
-    (
-        "0,1,2\n5,6,7\n8,9,7\n1,1,3\n",
-        {"header": True, "target": "2"},
-        ["0", "1"],
-        [[5, 6], [8, 9], [1, 1]],
-        "",
-    ),
+    (NUMBERED, {"header": True, "target": "2"}, ["0", "1"], [[5, 6], [8, 9], [1, 1]], ""),
     (GERMAN, {}, GENES, X, "decimal commas: 1,5 was read as one and a half"),
     (GERMAN.replace("1,5", "NA"), {}, GENES, np.where(X == 1.5, np.nan, X), "decimal commas"),
     (AMERICAN, {}, GENES, np.where(X == 9, 1009, np.where(X == 5.5, 2_000_005.5, X)), "1,234.5 was read as"),
     (GERMAN.replace("9,0", "1.009,0"), {}, GENES, np.where(X == 9, 1009, X), "1.234,5 was read as 1234.5"),
-    (
-        "\n".join(
-            ["id,diagnosis,a", "q,x,1", *(f"p{i},{'xy'[i % 2]},{cell}" for i, cell in enumerate(MISSING))]
-        ),
-        {},
-        ["a"],
-        [[1], *[[np.nan]] * len(MISSING)],
-        "",
-    ),
+    ("\n".join(["id,diagnosis,a", "q,x,1", *GAPS]), {}, ["a"], [[1], *[[np.nan]] * len(GAPS)], ""),
     (LEFT, {}, ["a"], [[1], [2], [4], [5]], "Left out 2 empty columns without a name"),
     (LEFT.replace(",,\n", ",\n"), {}, ["a"], [[1], [2], [4], [5]], "Left out 1 empty column without a name"),
     # Comments above the table, of which the last may be its header.
@@ -380,7 +350,6 @@ TEXTS = [
     ("##version=4\n#" + joined(), {}, GENES, X, "Skipped 1 line above"),
     ("#made,,,,\n" + joined(table=rows()[1:]), {"target": "column_2"}, COLUMNS, X, "no header"),
     ("#i,j,k,l,m\n" + joined(table=rows(("", "diagnosis", *GENES))), {}, GENES, X, "Skipped 1 line above"),
-    ("A study\nfrom here\n" + joined(), {}, GENES, X, "Skipped 2 lines above the table, a title"),
 ]
 
 

@@ -9,9 +9,11 @@ from itertools import count
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from minimaxrisk.app.files import refuse_missing
+from minimaxrisk.app.files import ReadOptions, read_training_study, refuse_missing
+from minimaxrisk.app.files.features import without_duplicates
 from tests.reading import read
 
 TABLE = "sample,class,a,b,c\np1,x,1,2,3.5\np2,y,4,5,6\np3,x,7,8,9\np4,y,0,1,2\n"
@@ -186,6 +188,26 @@ READ = [
         {"X": X.tolist(), "y": XY},
         [],
     ),
+    # Features of the same name.
+    *(
+        (
+            "sample,class,a,b,a\np1,x,1,2,\np2,y,2,3,4\np3,x,,5,\np4,y,1,4,3\n",
+            {"duplicates": how},
+            {"features": names, "X": values},
+            ["2 columns share 1 name ('a') and were"],
+        )
+        for how, names, values in (
+            ("mean", ["a", "b"], [[1, 2], [3, 3], [np.nan, 5], [2, 4]]),
+            ("max", ["a", "b"], [[1, 2], [4, 3], [np.nan, 5], [3, 4]]),
+            ("suffix", ["a", "b", "a.2"], [[1, 2, np.nan], [2, 3, 4], [np.nan, 5, np.nan], [1, 4, 3]]),
+        )
+    ),
+    (
+        pair(GENES.replace("c,3.5", "a,3.5"), LABELS),
+        {"target": "class", "duplicates": "mean"},
+        {"features": ["a", "b"], "X": np.column_stack([(X[:, 0] + X[:, 2]) / 2, X[:, 1]]).tolist()},
+        [],
+    ),
     # For a model.
     (
         "sample,c,extra,b,note,a,class\np1,3.5,0,2,m,1,x\np2,6,0,5,m,4,y\np3,9,0,8,m,7,x\np4,2,0,1,m,0,y\n",
@@ -336,6 +358,35 @@ def test_columns_without_names_go_by_their_places_although_the_label_is_text(tmp
     features = read(tmp_path, "0,1.5\n1,2.5\n0,3.5\n1,4.5\n", target="column_1").feature_names
     with pytest.raises(ValueError, match="matched by position; got 1 more"):
         read(tmp_path, "0,0.5,1.5\n1,0.5,2.5\n", features=list(features), target="column_1")
+
+
+@pytest.mark.parametrize("how", ["mean", "max"])
+def test_sparse_features_of_the_same_name(how):
+    values, names, options = (
+        np.array([[1, 0, 2, 4], [0, np.nan, 0, 6]]),
+        list("abca"),
+        ReadOptions(duplicates=how),
+    )
+    merged, kept, _ = without_duplicates(sparse.csr_matrix(values), names, options, "t")
+    expected, _, _ = without_duplicates(values, names, options, "t")
+    assert kept == ["a", "b", "c"]
+    np.testing.assert_array_equal(merged.toarray(), expected)
+    assert expected[:, 0].tolist() == ([2.5, 3] if how == "mean" else [4, 6])
+
+
+def test_labels_on_another_sheet(tmp_path):
+    pytest.importorskip("python_calamine", reason="comes with the extra 'app'")
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.active.title = "Expression"
+    for sheet, text in ((book.active, UNLABELLED), (book.create_sheet("Patients"), LABELS)):
+        for line in text.split():
+            sheet.append(line.split(","))
+    study = read(tmp_path, {"t.xlsx": book.save}, labels_sheet="Patients")
+    assert study.y.tolist() == XY
+    assert "Labels were joined by the column 'who' of the sheet 'Patients'." in study.remarks
+    path = tmp_path / "t.xlsx"
+    with pytest.raises(ValueError, match="has data and labels: name the sheet with the labels with Read"):
+        read_training_study(path, target="class", labels=path)
 
 
 def test_svmlight_leaves_out_zeros(tmp_path):

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
@@ -32,8 +31,6 @@ from minimaxrisk._utils.parallel import listening
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
 from minimaxrisk.app.cli import main, reporting
 from minimaxrisk.app.cli.console import Console, Stage
-from minimaxrisk.app.files import ReadOptions, read_training_study
-from minimaxrisk.app.files.features import without_duplicates
 from minimaxrisk.app.storage import load_model
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from terminal import unwrapped
@@ -276,140 +273,21 @@ class TestSamplesThatBelongTogether:
         assert "permutes labels over all samples" in err
 
 
-TITLED = "Supplementary Table 2, expression of {n} genes"
-
-
 class TestEverydayTables:
     """Tables as people have them, which ended in a dead end."""
 
-    @pytest.fixture
-    def rows(self):
+    def test_genes_of_the_same_name_are_merged_in_new_samples_too(self, tmp_path, capsys):
         X, y = expression(24, seed=6)
-        header = ["sample", *GENES, "diagnosis"]
-        return [header, *([f"s{i}", *(f"{v:.3f}" for v in x), y[i]] for i, x in enumerate(X))]
-
-    def fitted(self, capsys, path, *options):
-        status, out, err = run(
-            capsys, "fit", path, "--target", "diagnosis", "--no-guarantee", "--json", *options
-        )
-        assert status == 0, err
-        return json.loads(out), err
-
-    @pytest.mark.parametrize(
-        ("how", "n_features", "value"), [("mean", 59, 1.5), ("max", 59, 2.0), ("suffix", 60, 1.0)]
-    )
-    def test_genes_of_the_same_name(self, how, n_features, value, rows, tmp_path, capsys):
-        rows[0][1:3] = ["TP53", "TP53"]
-        for row in rows[1:]:
-            row[1:3] = ["1", "2"]
+        header = ["sample", "TP53", "TP53", *GENES[2:], "diagnosis"]
+        rows = [header, *([f"s{i}", *(f"{v:.3f}" for v in x), y[i]] for i, x in enumerate(X))]
         table, model = write_rows(tmp_path / "t.csv", rows), tmp_path / "m.skops"
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert "--duplicates mean" in err
-        found, err = self.fitted(capsys, table, "--duplicates", how, "--out", model)
-        assert found["n_features"] == n_features
+        command = ("fit", table, "--target", "diagnosis", "--no-guarantee", "--out", model)
+        status, _, err = run(capsys, *command, "--duplicates", "mean")
+        assert status == 0
         assert "2 columns share 1 name ('TP53')" in err
-        study = read_training_study(table, target="diagnosis", options=ReadOptions(duplicates=how))
-        assert study.X[0, 0] == value
-        assert study.feature_names[:2].tolist() == ["TP53", "TP53.2" if how == "suffix" else "gene_2"]
-        # The model reads new samples in the same way.
+        assert load_model(model).feature_names[:2].tolist() == ["TP53", GENES[2]]
         assert run(capsys, "predict", model, table)[0] == 0
         assert run(capsys, "verify", model, table)[0] == 0
-
-    def test_genes_of_the_same_name_in_rows(self, tmp_path, capsys):
-        X, y = expression(24, seed=6)
-        names = [*GENES[:-1], GENES[0]]
-        samples = [f"s{i}" for i in range(24)]
-        table = write_rows(
-            tmp_path / "t.csv", [["symbol", *samples], *([g, *x] for g, x in zip(names, X.T, strict=True))]
-        )
-        labels = write_rows(tmp_path / "l.csv", [["id", "diagnosis"], *zip(samples, y, strict=True)])
-        assert run(capsys, "fit", table, "--labels", labels)[0] == 2
-        found, _ = self.fitted(capsys, table, "--labels", labels, "--duplicates", "mean")
-        assert found["n_features"] == N_GENES - 1
-        for container in (np.asarray, sparse.csr_matrix):
-            for how, expected in (("mean", (X[:, 0] + X[:, -1]) / 2), ("max", np.maximum(X[:, 0], X[:, -1]))):
-                merged, kept, _ = without_duplicates(container(X), names, ReadOptions(duplicates=how), "t")
-                merged = merged.toarray() if sparse.issparse(merged) else merged
-                np.testing.assert_allclose(merged[:, 0], expected)
-                np.testing.assert_array_equal(merged[:, 1:], X[:, 1:-1])
-                assert kept == names[:-1]
-
-    @pytest.mark.parametrize(("how", "expected"), [("mean", 3.0), ("max", 4.0)])
-    def test_gaps_in_genes_of_the_same_name(self, how, expected):
-        X = np.array([[1.0, np.nan, 3.0], [2.0, 4.0, 0.0], [np.nan, np.nan, 1.0]])
-        for container in (np.asarray, sparse.csr_matrix):
-            merged, _, _ = without_duplicates(container(X), ["a", "a", "b"], ReadOptions(duplicates=how), "t")
-            merged = merged.toarray() if sparse.issparse(merged) else merged
-            np.testing.assert_array_equal(merged, [[1.0, 3.0], [expected, 0.0], [np.nan, 1.0]])
-
-    def test_cells_of_spreadsheets(self, rows, tmp_path, capsys):
-        """Thousands with commas, a typographer's minus, and what is not available."""
-        plain = [list(row) for row in rows]
-        for i, row in enumerate(rows[1:]):
-            for j in range(1, 1 + N_GENES):
-                value = float(row[j]) * 100
-                row[j], plain[1 + i][j] = f"{value:,.3f}", f"{value:.3f}"
-            row[5], plain[1 + i][5] = f"\N{MINUS SIGN}{i}.5", f"-{i}.5"
-        rows[3][7], plain[3][7] = "#N/A", ""
-        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
-            own = write_rows(tmp_path / name, rows, delimiter)
-            expected = write_rows(tmp_path / f"plain_{name}", plain, delimiter)
-            found, err = self.fitted(capsys, own, "--impute", "median")
-            assert "1,234.5 was read as 1234.5" in err
-            assert (
-                found["worst_case_error"]
-                == (self.fitted(capsys, expected, "--impute", "median")[0]["worst_case_error"])
-            )
-
-    @pytest.mark.parametrize(
-        ("word", "explanation"), [("#DIV/0!", "a formula failed"), ("1,234", "may be 1234 or 1.234")]
-    )
-    def test_cells_that_cannot_be_read_are_explained(self, word, explanation, rows, tmp_path, capsys):
-        rows[4][3] = word
-        table = write_rows(tmp_path / "t.csv", rows)
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert explanation in err
-
-    def test_commas_are_explained_where_genes_are_in_rows_too(self, rows, tmp_path, capsys):
-        lines = [list(line) for line in zip(*rows, strict=True)]
-        for line in lines[2:]:
-            line[1:] = [f"{1 + j % 9},{100 + j}" for j in range(len(line) - 1)]
-        table = write_rows(tmp_path / "t.csv", lines, ";")
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert "may be 1100 or 1.100: export the table" in err
-
-    def test_a_title_is_found_and_said(self, rows, tmp_path, capsys):
-        title = [[TITLED.format(n=N_GENES)], [], ["values in arbitrary units"]]
-        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
-            _, err = self.fitted(capsys, write_rows(tmp_path / name, [*title, *rows], delimiter))
-            assert "Skipped 2 lines above the table, a title: 'Supplementary Table 2, expr" in err
-
-    def test_lines_to_skip(self, rows, tmp_path, capsys):
-        table = write_rows(tmp_path / "t.csv", [["a", "b"], ["c", "d"], *rows])
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert "--skip-lines 2" in err
-        assert self.fitted(capsys, table, "--skip-lines", 2)[0]["n_samples"] == 24
-
-    def test_labels_on_another_sheet(self, rows, tmp_path, capsys):
-        book = pytest.importorskip("openpyxl").Workbook()
-        book.active.title = "Expression"
-        clinical = book.create_sheet("Patients")
-        for row in rows:
-            book.active.append([float(v) if v.replace(".", "").isdecimal() else v for v in row[:-1]])
-            clinical.append([row[0], row[-1]])
-        book.save(tmp_path / "t.xlsx")
-        path = tmp_path / "t.xlsx"
-        status, _, err = run(capsys, "fit", path, "--target", "diagnosis")
-        assert status == 2
-        assert "--labels-sheet Patients" in err
-        found, err = self.fitted(capsys, path, "--labels-sheet", "Patients")
-        assert found["classes"] == {"ill": 12, "well": 12}
-        assert "Labels were joined by the column 'sample' of the sheet 'Patients'." in err
-        assert run(capsys, "fit", path, "--labels", path)[0] == 2
 
     @pytest.mark.parametrize("version", ["#1.2", "#1.3"])
     def test_descriptions_of_genes_go_to_their_table(self, version, tmp_path, capsys):
