@@ -47,7 +47,7 @@ LAST = len(GENES) + 1
 MALFORMED = {
     "no such file": (lambda folder: folder / "none.csv", "there is no file"),
     "folder": (lambda folder: folder, "got a folder"),
-    "pickled array": (lambda folder: _pickled(folder / "t.npy"), "pickled objects, which are never loaded"),
+    "pickled array": (lambda folder: _pickled(folder / "t.npy"), "pickled objects are never loaded"),
     "zip": (lambda folder: _zipped(folder / "t.zip"), "known format"),
     "ragged": (table(lambda i, row: row[:-2] if i == 3 else row), "line 4 must have 11 cells"),
     "target absent": (table(lambda i, row: row[:-1]), "'diagnosis' that --target names"),

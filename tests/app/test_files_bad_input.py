@@ -441,17 +441,13 @@ class Harmful:
         return (sys.exit, (1,))
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"t.npy": lambda path: np.save(path, np.array([Harmful()], dtype=object), allow_pickle=True)},
-        arrays(X=np.eye(2), y=np.array([Harmful(), 1], dtype=object)),
-        {"t.npy": pickle.dumps(Harmful())},
-    ],
-)
-def test_pickles_are_never_loaded(tmp_path, files):
-    with pytest.raises(ValueError, match="got pickled objects, which are never loaded; save numbers"):
-        read(tmp_path, files)
+def test_pickles_are_never_loaded(tmp_path):
+    harmful = np.array([Harmful(), 1], dtype=object)
+    for files in ({"t.npy": lambda path: np.save(path, harmful)}, arrays(X=np.eye(2), y=harmful)):
+        with pytest.raises(ValueError, match=r"pickled objects are never loaded: .* names as arrays of dtype"):
+            read(tmp_path, files)
+    with pytest.raises(ValueError, match="does not begin like a NumPy file"):
+        read(tmp_path, {"t.npy": pickle.dumps(Harmful())})
 
 
 def test_matlab_of_version_7_3(tmp_path):
@@ -460,7 +456,7 @@ def test_matlab_of_version_7_3(tmp_path):
         file["X"] = np.eye(3)
     with (tmp_path / "t.mat").open("r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM")
-    with pytest.raises(ValueError, match=r"version 7\.3, which cannot be read; save it again .*-v7"):
+    with pytest.raises(ValueError, match=r"it has version 7\.3: save it in MATLAB by save.*-v7"):
         read_raw_table(tmp_path / "t.mat", ReadOptions())
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import typer
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, printable
@@ -31,9 +31,11 @@ from minimaxrisk.app.cli.training import (
     warn_about_data,
     warn_about_model,
 )
-from minimaxrisk.app.files import Study
+from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.cells import is_missing
-from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
+from minimaxrisk.app.files.layout import TextFile, head, read_text, split_records
+from minimaxrisk.app.files.read_study import read_raw_table
+from minimaxrisk.app.files.study import EVERY
 from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
@@ -43,7 +45,7 @@ from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.guarantees.posed_fit import PosedFit
 
 # The first line of a GCT file.
-GCT_MARK = re.compile(r"#1\.[23]\s*$")
+GCT_MARK = re.compile(r"#1\.[23]\s*\n")
 
 
 def read_annotation(path: Path, feature_names: Sequence[str], console: Console) -> dict[str, list[str]]:
@@ -51,77 +53,58 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
 
     The first column has the names of the features as they are in the data.
     """
-    header, *lines = _rows(path)
-    if len(header) < 2:
+    raw = read_raw_table(path, ReadOptions(header=True, as_text=frozenset({EVERY}), spelling="command line"))
+    if raw.first is None or len(raw.texts) < 2:
         raise ValueError(
             f"{path} must have the names of features in its first column and columns about them after it, "
-            f"separated by commas, semicolons or tabs; got the header {', '.join(header)!r}."
+            f"separated by commas, semicolons or tabs; got the columns {listed(raw.columns())}."
         )
-    known = {line[0] for line in lines if line}
+    title, names = raw.first
+    known = set(names)
     found = [name for name in feature_names if str(name) in known]
     if not found:
-        first = lines[0][0] if lines and lines[0] else ""
         raise ValueError(
-            f"{path}: no name in its column {header[0]!r}, such as {first!r}, is a feature of the data, "
+            f"{path}: no name in its column {title!r}, such as {names[0]!r}, is a feature of the data, "
             f"such as {feature_names[0]!r}."
         )
     if len(found) < len(feature_names):
         console.note(f"{path} describes {len(found):,} of {len(feature_names):,} features.")
-    return _columns(header[1:], lines, feature_names)
+    about = {other: list(column) for other, column in raw.texts.items() if other != title}
+    return _of_features(feature_names, list(names), about)
 
 
 def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list[str]]:
     """What a GCT file tells about its genes; nothing for other files, or of columns that say nothing."""
-    if not _is_gct(path):
+    if not path.is_file() or not GCT_MARK.match(head(path, 100).decode("utf-8-sig", "replace")):
         return {}
-    header, *lines = _rows(path)
-    columns = _columns(header[1:], lines, feature_names)
+    (header, *rows), _ = read_text(path, _rows_about_genes)
+    about = {title: [row[j] for row in rows] for j, title in enumerate(header) if j}
     return {
         title: cells
-        for title, cells in columns.items()
+        for title, cells in _of_features(feature_names, [row[0] for row in rows], about).items()
         if any(not is_missing(cell) and cell != name for cell, name in zip(cells, feature_names, strict=True))
     }
 
 
-def _columns(
-    titles: Sequence[str], lines: Sequence[Sequence[str]], feature_names: Sequence[str]
+def _rows_about_genes(file: TextFile) -> list[list[str]]:
+    """The columns about genes of a GCT file, without the lines about samples."""
+    _, _, n_columns, n_lines = gct_sizes(file)
+    header, *rows = split_records(islice(file.lines(), 2, None), "\t")
+    return [row[: 1 + n_columns] for row in (header, *rows[n_lines:])]
+
+
+def _of_features(
+    feature_names: Sequence[str], names: Sequence[str], about: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """Entries by column and feature; where a name occurs again, such as for probes of a gene, all of them."""
-    entries: dict[str, list[dict[str, None]]] = {}
-    for name, *cells in filter(None, lines):
-        of_feature = entries.setdefault(name, [{} for _ in titles])
-        for known, cell in zip(of_feature, cells, strict=False):
-            if cell:
-                known[cell] = None
-    nothing: list[dict[str, None]] = [{} for _ in titles]
-    rows = [entries.get(str(name), nothing) for name in feature_names]
-    return {title: ["; ".join(row[i]) for row in rows] for i, title in enumerate(titles)}
-
-
-def _is_gct(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    first, *_ = head(path, 100).decode("utf-8-sig", "replace").splitlines() or [""]
-    return GCT_MARK.match(first) is not None
-
-
-def _rows(path: Path) -> list[list[str]]:
-    rows, _ = read_text(path, lambda file: list(_cells(file)))
-    return rows
-
-
-def _cells(file: TextFile) -> Iterator[list[str]]:
-    """Lines as cells; of a GCT file the columns about genes alone, without the lines about samples."""
-    n_above, width, n_aside = 0, None, 0
-    if GCT_MARK.match(next(file.lines(), "")):
-        _, _, n_descriptions, n_aside = gct_sizes(file)
-        n_above, width = 2, 1 + n_descriptions
-    lines = islice(file.lines(), n_above, None)
-    first = list(islice(lines, 20))
-    delimiter = "\t" if width is not None else find_delimiter(first)
-    for i, row in enumerate(csv.reader(chain(first, lines), delimiter=delimiter)):
-        if not 0 < i <= n_aside:
-            yield [cell.strip() for cell in row[:width]]
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, []).append(i)
+    rows = [places.get(str(name), []) for name in feature_names]
+    return {
+        title: ["; ".join(dict.fromkeys(cells[i] for i in row if cells[i])) for row in rows]
+        for title, cells in about.items()
+    }
 
 
 PAGES = (".html", ".htm", "")

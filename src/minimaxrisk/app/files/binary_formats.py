@@ -23,7 +23,7 @@ from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
 from minimaxrisk.app.files.layout import Record, find_layout, head, lines_of_title
-from minimaxrisk.app.files.messages import brief, nearest, needed, parsing, require_unique
+from minimaxrisk.app.files.messages import nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
 from minimaxrisk.app.files.text_tables import table_of_records
@@ -81,17 +81,23 @@ def read_npy(path: Path, options: ReadOptions) -> RawTable:
 def read_npz(path: Path, options: ReadOptions) -> RawTable:
     """One array of NumPy, a matrix of SciPy, or several arrays with names."""
     # NumPy leaves the file open at some errors.
-    with _unpickled(path), path.open("rb") as file:
+    with parsing(path, "NumPy arrays"), path.open("rb") as file:
         if not file.read(6).startswith(NUMPY):
             raise ValueError("it does not begin like a NumPy file")
         file.seek(0)
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            arrays = {"X": loaded}
-        elif set(loaded.files) >= SPARSE_MEMBERS:
-            arrays = {"X": sparse.load_npz(path)}
-        else:
-            arrays = {name: loaded[name] for name in loaded.files}
+        try:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                arrays = {"X": loaded}
+            elif set(loaded.files) >= SPARSE_MEMBERS:
+                arrays = {"X": sparse.load_npz(path)}
+            else:
+                arrays = {name: loaded[name] for name in loaded.files}
+        except ValueError as error:
+            if "allow_pickle" not in str(error):
+                raise
+            advice = "save numbers, and names as arrays of dtype str"
+            raise ValueError(f"pickled objects are never loaded: {advice}") from error
     return _table_of_arrays(arrays, path, options)
 
 
@@ -101,20 +107,11 @@ def read_mat(path: Path, options: ReadOptions) -> RawTable:
 
 def matlab_variables(source: Any, where: object) -> dict[str, Any]:
     """The variables of a file or its bytes; cell arrays of strings come as arrays of str."""
-    try:
-        found: dict[str, Any] = loadmat(source)
-    except NotImplementedError as error:
-        raise ValueError(
-            f"{where} is a MATLAB file of version 7.3, which cannot be read; "
-            "save it again in MATLAB by save(..., '-v7')."
-        ) from error
-    except MemoryError:
-        raise
-    except Exception as error:  # damaged bytes make SciPy raise anything
-        raise ValueError(
-            f"{where} cannot be read as a MATLAB file of version 7 or older ({brief(error)}); "
-            "get it again, or save it in MATLAB by save(..., '-v7')."
-        ) from error
+    with parsing(where, "a MATLAB file of version 7 or older"):
+        try:
+            found: dict[str, Any] = loadmat(source)
+        except NotImplementedError:
+            raise ValueError("it has version 7.3: save it in MATLAB by save(..., '-v7')") from None
     return {name: _uncelled(value) for name, value in found.items() if not name.startswith("__")}
 
 
@@ -152,21 +149,6 @@ def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
         zeros_left_out=True,
         remarks=("Indices count from 0: column_0 is the first.",) if from_zero else (),
     )
-
-
-@contextmanager
-def _unpickled(path: Path) -> Iterator[None]:
-    """Pickles are programs: a file that holds one is refused."""
-    try:
-        with parsing(path, "NumPy arrays"):
-            yield
-    except ValueError as error:
-        if "pickle" not in str(error):
-            raise
-        raise ValueError(
-            f"{path} must hold arrays of numbers or strings, got pickled objects, which are never loaded; "
-            "save numbers, and names as arrays of dtype str."
-        ) from error
 
 
 def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> RawTable:
