@@ -308,6 +308,7 @@ def test_points_between_thousands_are_no_decimals(tmp_path):
 
 MISSING = ["", "NA", "n/a", "NaN", "null", "NULL", "?", "None", "-", " ", "#N/A"]
 HEADED = rows(("sample", "diagnosis", "7157", "672", "1956"))
+ONE_NAME = rows(("who", "group", "TP53", "672", "1956"))
 LEFT = "id,diagnosis,a,,\np1,x,1,,\n,,,,\np2,y,2,,\n\np3,x,4,,\np4,y,5,,\n,,,,\n"
 ODD = ['"a,b; ""c"""', "<script>alert(1)</script>", '"💊 two\nlines"', "\u202eשלום", "=1+1", "x"]
 QUOTED = 'name,a,diagnosis\n"p, 1","1.5","x ""1"""\n"p 2",2,y\n"p 3",3,"x ""1"""\np 4,4,y\n'
@@ -337,6 +338,7 @@ TEXTS = [
     (joined(table=rows()[1:]), {"target": "column_2"}, COLUMNS, X, "no header"),
     (joined(table=HEADED), {}, HEADED[0][2:], X, ""),
     (joined(table=HEADED).replace("sample", "who"), {}, HEADED[0][2:], X, ""),
+    (joined(table=ONE_NAME), {"target": "group"}, ONE_NAME[0][2:], X, ""),
     (NUMBERED, {"header": True, "target": "2"}, ["0", "1"], [[5, 6], [8, 9], [1, 1]], ""),
     (GERMAN, {}, GENES, X, "decimal commas: 1,5 was read as one and a half"),
     (GERMAN.replace("1,5", "NA"), {}, GENES, np.where(X == 1.5, np.nan, X), "decimal commas"),

@@ -49,11 +49,11 @@ def without_duplicates(
         places.setdefault(name, []).append(j)
     merge = np.fmax.reduce if duplicates == MAX else _mean
     columns = X.tocsc() if sparse.issparse(X) else X
-    same = (columns[:, where] for where in places.values() if len(where) > 1)
+    same = (columns[:, ours] for ours in places.values() if len(ours) > 1)
     merged = [merge(part.toarray() if sparse.issparse(part) else part, axis=1) for part in same]
-    X = _with_columns(columns[:, [where[0] for where in places.values()]], np.column_stack(merged))
+    X = _with_columns(columns[:, [ours[0] for ours in places.values()]], np.column_stack(merged))
     ends = iter(range(len(places), X.shape[1]))
-    order = [j if len(where) == 1 else next(ends) for j, where in enumerate(places.values())]
+    order = [j if len(ours) == 1 else next(ends) for j, ours in enumerate(places.values())]
     return _columns_of(X, order), list(places), remark
 
 
