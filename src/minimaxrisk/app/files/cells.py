@@ -64,10 +64,11 @@ def numbers_of(cells: Sequence[str], *, cell_by_cell: bool) -> tuple[FloatArray,
     ``cell_by_cell`` is for rows with an underscore: Python reads 1_2 as 12, but in a table it is a name.
     """
     if not cell_by_cell:
-        with suppress(ValueError):
+        try:
             return np.array(cells, dtype=np.float64), []
-        with suppress(ValueError):
-            return np.array([AS_NAN.get(cell, cell) for cell in cells], dtype=np.float64), []
+        except ValueError:
+            with suppress(ValueError):
+                return np.array([AS_NAN.get(cell, cell) for cell in cells], dtype=np.float64), []
     values = [number(cell) for cell in cells]
     words = [j for j, value in enumerate(values) if value is None]
     return np.array(values, dtype=np.float64), words  # None becomes NaN

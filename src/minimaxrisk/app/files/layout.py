@@ -181,21 +181,21 @@ def _some_lines(lines: Iterable[str]) -> list[str]:
 
 def records_of(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
     """Rows of cells, with blanks around them; empty lines are left out."""
-    number, lines = 0, iter(lines)
+    number, lines, blank = 0, iter(lines), f"{delimiter} \t\r\n"
     for line in lines:
         number += 1
         if delimiter == " ":
             line = " ".join(line.split())  # noqa: PLW2901
-        if '"' in line:
-            # A quoted cell may go on in the next lines.
-            reader = csv.reader(chain([line], lines), delimiter=delimiter, skipinitialspace=True)
-            cells = next(reader)
-            number += reader.line_num - 1
-            record = Record.of(number, cells)
-        else:
-            record = Record(number, line.rstrip("\r\n").split(delimiter), line.count("_"))
-        if any(cell.strip() for cell in record.cells):
-            yield record
+        if '"' not in line:
+            if line.strip(blank):
+                yield Record(number, line.rstrip("\r\n").split(delimiter), line.count("_"))
+            continue
+        # A quoted cell may go on in the next lines.
+        reader = csv.reader(chain([line], lines), delimiter=delimiter, skipinitialspace=True)
+        cells = next(reader)
+        number += reader.line_num - 1
+        if any(cell.strip() for cell in cells):
+            yield Record.of(number, cells)
 
 
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:

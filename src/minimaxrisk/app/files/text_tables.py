@@ -122,7 +122,7 @@ def table_of_records(records: Records, layout: Layout, where: object) -> RawTabl
 
 
 def _read_rows(records: Iterator[Record], layout: Layout, where: object) -> _Body:
-    columns = layout.number_columns()
+    columns, texts = layout.number_columns(), sorted(layout.texts)
     is_range = not columns or columns[-1] - columns[0] == len(columns) - 1
     kept = slice(columns[0], columns[-1] + 1) if columns and is_range else slice(0)
     n_names = int(columns[:1] == [0])  # the first cell of a row of words names it
@@ -137,7 +137,7 @@ def _read_rows(records: Iterator[Record], layout: Layout, where: object) -> _Bod
         for j, column in body.texts.items():
             column.append(row[j])
         cells = row[kept] if is_range else [row[j] for j in columns]
-        has_underscore = n_underscores > sum(row[j].count("_") for j in layout.texts)
+        has_underscore = n_underscores > 0 and n_underscores > sum(row[j].count("_") for j in texts)
         numbers, words = numbers_of(layout.style.plain_row(cells), cell_by_cell=has_underscore)
         body.numbers.frombytes(numbers.tobytes())
         if len(words) >= 3 and _are_words(cells[n_names:], sum(j >= n_names for j in words)):
