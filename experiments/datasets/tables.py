@@ -39,7 +39,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.binary_formats import matlab_variables
 from minimaxrisk.app.files.cells import TextArray, generated_names, is_identifier, is_missing, is_word
-from minimaxrisk.app.files.layout import LABELS, find_layout, is_header, split_records
+from minimaxrisk.app.files.layout import LABELS, Record, find_layout, is_header, split_records
 from minimaxrisk.app.files.raw_table import RawTable, counts_lines
 from minimaxrisk.app.files.study import ReadOptions
 from minimaxrisk.app.files.text_tables import table_of_records
@@ -165,10 +165,10 @@ def parse_csv(lines: Iterable[str], where: object) -> LabelledTable:
     columns = generated_names(width)
     shown = dict(zip(columns, header or (f"number {j + 1}" for j in range(width)), strict=True))
     label = columns[_label_place(header, width)]
-    layout = find_layout(
-        lambda: iter(rows), where, options=ReadOptions(header=False, as_text=frozenset({label}))
-    )
-    raw = table_of_records(lambda: iter(rows), layout, where)
+    records = [Record.of(number, row) for number, row in enumerate(rows, 1)]
+    options = ReadOptions(header=False, as_text=frozenset({label}))
+    layout = find_layout(lambda: iter(records), where, options=options)
+    raw = table_of_records(lambda: iter(records), layout, where)
     labels = raw.texts.get(label)
     if labels is None or any(map(is_missing, labels)):
         raise ValueError(f"{where}: the label, column {shown[label]!r}, must have a value in every line.")

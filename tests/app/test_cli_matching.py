@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from minimaxrisk.app.cli import main
-from minimaxrisk.app.files import ReadOptions, read_study_for_model, read_training_study
 from minimaxrisk.app.storage import load_model
 from minimaxrisk.datasets import make_expression
+from tests.reading import read
 from tests.study_files import write_rows
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
@@ -169,35 +169,27 @@ class TestNamesOfFeatures:
         assert out == expected
         assert "60 features were matched without the version, such as 'ensg00000000000.1' for" in err
 
-    def test_genes_in_rows(self, model, new_values, tmp_path, capsys):
-        expected = run(capsys, "predict", model, write_rows(tmp_path / "a.csv", new_rows(new_values)))[1]
-        turned = list(map(list, zip(*new_rows(new_values, [f"{name}.2" for name in GENES]), strict=True)))
-        path = write_rows(tmp_path / "b.csv", turned)
-        status, _, err = run(capsys, "predict", model, path)
-        assert status == 2
-        assert "--match-names loose" in err
-        assert run(capsys, "predict", model, path, "--match-names", "loose")[1] == expected
-
     def test_verify(self, model, rows, tmp_path, capsys):
         versions = [*rows[0][:3], *(f"{name}.3" for name in GENES)]
         path = write_rows(tmp_path / "t.csv", [versions, *rows[1:]])
         assert run(capsys, "verify", model, path)[0] == 2
         assert run(capsys, "verify", model, path, "--match-names", "loose")[0] == 0
 
-    def test_several_candidates_are_refused_by_name(self, model, new_values, tmp_path, capsys):
-        header = [f"{name}.1" for name in GENES]
-        lines = new_rows(np.hstack([new_values, new_values[:, :1]]), [*header, f"{GENES[0]}.2"])
-        path = write_rows(tmp_path / "new.csv", lines)
-        status, _, err = run(capsys, "predict", model, path, "--match-names", "loose")
-        assert status == 2
-        assert f"several or the same: {GENES[0]!r}" in err
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [
+            ("id,TP53,tp53,myc\na,1,2,3\nb,4,5,6\n", ["TP53", "MYC"]),  # an exact name comes first
+            ("gene,a,b\ntp53,1,4\nmyc,3,6\n", ["TP53", "MYC"]),
+            ("id,enst000017.2,ENST000053.5\na,3,1\nb,6,4\n", ["ENST000053", "ENST000017"]),
+        ],
+    )
+    def test_loosely(self, text, names, tmp_path):
+        study = read(tmp_path, text, features=names, match_names="loose")
+        assert study.X.tolist() == [[1.0, 3.0], [4.0, 6.0]]
 
-    def test_an_exact_name_comes_first(self, tmp_path):
-        path = write_rows(tmp_path / "t.csv", [["id", "TP53", "tp53", "myc"], ["a", 1, 2, 3], ["b", 4, 5, 6]])
-        found = read_study_for_model(
-            path, feature_names=["TP53", "MYC"], options=ReadOptions(match_names="loose")
-        )
-        assert found.X.tolist() == [[1.0, 3.0], [4.0, 6.0]]
+    def test_several_candidates_are_refused_by_name(self, tmp_path):
+        with pytest.raises(ValueError, match="match several or the same: 'MYC'; make these names equal"):
+            read(tmp_path, "id,myc,Myc\na,1,2\nb,4,5\n", features=["MYC"], match_names="loose")
 
 
 @pytest.mark.parametrize(
@@ -209,30 +201,25 @@ class TestNamesOfFeatures:
         ("pt_{}", "PT {}", "but for case, blanks and punctuation"),
     ],
 )
-def test_names_of_samples(data, labels, how, tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    n = 24
-    lines = [[data.format(i), *row] for i, row in enumerate(rng.normal(size=(n, 4)).round(3).tolist())]
-    path = write_rows(tmp_path / "t.csv", [["id", *"abcd"], *lines])
-    order = rng.permutation(n)
-    classes = write_rows(
-        tmp_path / "classes.csv", [["id", "class"], *([labels.format(i), "xy"[i % 2]] for i in order)]
-    )
-    status, _, err = run(capsys, "fit", path, "--labels", classes, "--no-guarantee")
-    assert status == 2
-    assert f"24 of 24 match {how}" in err
-    assert "--match-names loose" in err
-    found = read_training_study(path, target=None, labels=classes, options=ReadOptions(match_names="loose"))
-    assert found.y.tolist() == ["xy"[i % 2] for i in range(n)]
+def test_names_of_samples(data, labels, how, tmp_path):
+    order = np.random.default_rng(0).permutation(24)
+    files = {
+        "t.csv": "\n".join(["id,a", *(f"{data.format(i)},{i % 7}.5" for i in range(24))]),
+        "l.csv": "\n".join(["id,class", *(f"{labels.format(i)},{'xy'[i % 2]}" for i in order)]),
+    }
+    with pytest.raises(ValueError, match=f"24 of 24 match {how}.*match_names='loose'"):
+        read(tmp_path, files)
+    found = read(tmp_path, files, match_names="loose")
+    assert found.y.tolist() == ["x", "y"] * 12
     assert any(how in remark for remark in found.remarks)
 
 
 def test_two_samples_of_one_patient_are_not_given_one_label(tmp_path):
     """The tumour and the normal tissue of a patient differ in the suffix alone."""
     names = [f"TCGA-{i}-{tissue}" for i in range(6) for tissue in ("01A", "11A")]
-    path = write_rows(tmp_path / "t.csv", [["id", "a"], *([name, i / 7] for i, name in enumerate(names))])
-    classes = write_rows(
-        tmp_path / "c.csv", [["id", "class"], *([f"TCGA-{i}", "xy"[i % 2]] for i in range(6))]
-    )
+    files = {
+        "t.csv": "\n".join(["id,a", *(f"{name},{i / 7}" for i, name in enumerate(names))]),
+        "l.csv": "\n".join(["id,class", *(f"TCGA-{i},{'xy'[i % 2]}" for i in range(6))]),
+    }
     with pytest.raises(ValueError, match="several or the same: 'TCGA-0-01A', 'TCGA-0-11A'"):
-        read_training_study(path, target=None, labels=classes, options=ReadOptions(match_names="loose"))
+        read(tmp_path, files, match_names="loose")

@@ -13,15 +13,11 @@ import shutil
 import signal
 import sys
 import warnings
-import zipfile
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.lib import format as npy
-from scipy import sparse
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
@@ -33,12 +29,9 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils.parallel import listening
 from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
-from minimaxrisk.app import storage
 from minimaxrisk.app.cli import main, reporting
 from minimaxrisk.app.cli.console import Console, Stage
-from minimaxrisk.app.files import ReadOptions, read_training_study
-from minimaxrisk.app.files.features import without_duplicates
-from minimaxrisk.app.storage import load_model, save_model
+from minimaxrisk.app.storage import load_model
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from terminal import unwrapped
 from tests.study_files import write_rows
@@ -280,140 +273,21 @@ class TestSamplesThatBelongTogether:
         assert "permutes labels over all samples" in err
 
 
-TITLED = "Supplementary Table 2, expression of {n} genes"
-
-
 class TestEverydayTables:
     """Tables as people have them, which ended in a dead end."""
 
-    @pytest.fixture
-    def rows(self):
+    def test_genes_of_the_same_name_are_merged_in_new_samples_too(self, tmp_path, capsys):
         X, y = expression(24, seed=6)
-        header = ["sample", *GENES, "diagnosis"]
-        return [header, *([f"s{i}", *(f"{v:.3f}" for v in x), y[i]] for i, x in enumerate(X))]
-
-    def fitted(self, capsys, path, *options):
-        status, out, err = run(
-            capsys, "fit", path, "--target", "diagnosis", "--no-guarantee", "--json", *options
-        )
-        assert status == 0, err
-        return json.loads(out), err
-
-    @pytest.mark.parametrize(
-        ("how", "n_features", "value"), [("mean", 59, 1.5), ("max", 59, 2.0), ("suffix", 60, 1.0)]
-    )
-    def test_genes_of_the_same_name(self, how, n_features, value, rows, tmp_path, capsys):
-        rows[0][1:3] = ["TP53", "TP53"]
-        for row in rows[1:]:
-            row[1:3] = ["1", "2"]
+        header = ["sample", "TP53", "TP53", *GENES[2:], "diagnosis"]
+        rows = [header, *([f"s{i}", *(f"{v:.3f}" for v in x), y[i]] for i, x in enumerate(X))]
         table, model = write_rows(tmp_path / "t.csv", rows), tmp_path / "m.skops"
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert "--duplicates mean" in err
-        found, err = self.fitted(capsys, table, "--duplicates", how, "--out", model)
-        assert found["n_features"] == n_features
+        command = ("fit", table, "--target", "diagnosis", "--no-guarantee", "--out", model)
+        status, _, err = run(capsys, *command, "--duplicates", "mean")
+        assert status == 0
         assert "2 columns share 1 name ('TP53')" in err
-        study = read_training_study(table, target="diagnosis", options=ReadOptions(duplicates=how))
-        assert study.X[0, 0] == value
-        assert study.feature_names[:2].tolist() == ["TP53", "TP53.2" if how == "suffix" else "gene_2"]
-        # The model reads new samples in the same way.
+        assert load_model(model).feature_names[:2].tolist() == ["TP53", GENES[2]]
         assert run(capsys, "predict", model, table)[0] == 0
         assert run(capsys, "verify", model, table)[0] == 0
-
-    def test_genes_of_the_same_name_in_rows(self, tmp_path, capsys):
-        X, y = expression(24, seed=6)
-        names = [*GENES[:-1], GENES[0]]
-        samples = [f"s{i}" for i in range(24)]
-        table = write_rows(
-            tmp_path / "t.csv", [["symbol", *samples], *([g, *x] for g, x in zip(names, X.T, strict=True))]
-        )
-        labels = write_rows(tmp_path / "l.csv", [["id", "diagnosis"], *zip(samples, y, strict=True)])
-        assert run(capsys, "fit", table, "--labels", labels)[0] == 2
-        found, _ = self.fitted(capsys, table, "--labels", labels, "--duplicates", "mean")
-        assert found["n_features"] == N_GENES - 1
-        for container in (np.asarray, sparse.csr_matrix):
-            for how, expected in (("mean", (X[:, 0] + X[:, -1]) / 2), ("max", np.maximum(X[:, 0], X[:, -1]))):
-                merged, kept, _ = without_duplicates(container(X), names, ReadOptions(duplicates=how), "t")
-                merged = merged.toarray() if sparse.issparse(merged) else merged
-                np.testing.assert_allclose(merged[:, 0], expected)
-                np.testing.assert_array_equal(merged[:, 1:], X[:, 1:-1])
-                assert kept == names[:-1]
-
-    @pytest.mark.parametrize(("how", "expected"), [("mean", 3.0), ("max", 4.0)])
-    def test_gaps_in_genes_of_the_same_name(self, how, expected):
-        X = np.array([[1.0, np.nan, 3.0], [2.0, 4.0, 0.0], [np.nan, np.nan, 1.0]])
-        for container in (np.asarray, sparse.csr_matrix):
-            merged, _, _ = without_duplicates(container(X), ["a", "a", "b"], ReadOptions(duplicates=how), "t")
-            merged = merged.toarray() if sparse.issparse(merged) else merged
-            np.testing.assert_array_equal(merged, [[1.0, 3.0], [expected, 0.0], [np.nan, 1.0]])
-
-    def test_cells_of_spreadsheets(self, rows, tmp_path, capsys):
-        """Thousands with commas, a typographer's minus, and what is not available."""
-        plain = [list(row) for row in rows]
-        for i, row in enumerate(rows[1:]):
-            for j in range(1, 1 + N_GENES):
-                value = float(row[j]) * 100
-                row[j], plain[1 + i][j] = f"{value:,.3f}", f"{value:.3f}"
-            row[5], plain[1 + i][5] = f"\N{MINUS SIGN}{i}.5", f"-{i}.5"
-        rows[3][7], plain[3][7] = "#N/A", ""
-        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
-            own = write_rows(tmp_path / name, rows, delimiter)
-            expected = write_rows(tmp_path / f"plain_{name}", plain, delimiter)
-            found, err = self.fitted(capsys, own, "--impute", "median")
-            assert "1,234.5 was read as 1234.5" in err
-            assert (
-                found["worst_case_error"]
-                == (self.fitted(capsys, expected, "--impute", "median")[0]["worst_case_error"])
-            )
-
-    @pytest.mark.parametrize(
-        ("word", "explanation"), [("#DIV/0!", "a formula failed"), ("1,234", "may be 1234 or 1.234")]
-    )
-    def test_cells_that_cannot_be_read_are_explained(self, word, explanation, rows, tmp_path, capsys):
-        rows[4][3] = word
-        table = write_rows(tmp_path / "t.csv", rows)
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert explanation in err
-
-    def test_commas_are_explained_where_genes_are_in_rows_too(self, rows, tmp_path, capsys):
-        lines = [list(line) for line in zip(*rows, strict=True)]
-        for line in lines[2:]:
-            line[1:] = [f"{1 + j % 9},{100 + j}" for j in range(len(line) - 1)]
-        table = write_rows(tmp_path / "t.csv", lines, ";")
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert "may be 1100 or 1.100: export the table" in err
-
-    def test_a_title_is_found_and_said(self, rows, tmp_path, capsys):
-        title = [[TITLED.format(n=N_GENES)], [], ["values in arbitrary units"]]
-        for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
-            _, err = self.fitted(capsys, write_rows(tmp_path / name, [*title, *rows], delimiter))
-            assert "Skipped 2 lines above the table, a title: 'Supplementary Table 2, expr" in err
-
-    def test_lines_to_skip(self, rows, tmp_path, capsys):
-        table = write_rows(tmp_path / "t.csv", [["a", "b"], ["c", "d"], *rows])
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis")
-        assert status == 2
-        assert "--skip-lines 2" in err
-        assert self.fitted(capsys, table, "--skip-lines", 2)[0]["n_samples"] == 24
-
-    def test_labels_on_another_sheet(self, rows, tmp_path, capsys):
-        book = pytest.importorskip("openpyxl").Workbook()
-        book.active.title = "Expression"
-        clinical = book.create_sheet("Patients")
-        for row in rows:
-            book.active.append([float(v) if v.replace(".", "").isdecimal() else v for v in row[:-1]])
-            clinical.append([row[0], row[-1]])
-        book.save(tmp_path / "t.xlsx")
-        path = tmp_path / "t.xlsx"
-        status, _, err = run(capsys, "fit", path, "--target", "diagnosis")
-        assert status == 2
-        assert "--labels-sheet Patients" in err
-        found, err = self.fitted(capsys, path, "--labels-sheet", "Patients")
-        assert found["classes"] == {"ill": 12, "well": 12}
-        assert "Labels were joined by the column 'sample' of the sheet 'Patients'." in err
-        assert run(capsys, "fit", path, "--labels", path)[0] == 2
 
     @pytest.mark.parametrize("version", ["#1.2", "#1.3"])
     def test_descriptions_of_genes_go_to_their_table(self, version, tmp_path, capsys):
@@ -438,16 +312,6 @@ class TestEverydayTables:
         assert genes
         assert all(gene["Description"] == f"about {gene['feature']}" for gene in genes)
         assert "id" not in genes[0]
-
-    def test_clinical_columns_are_asked_about(self, rows, tmp_path, capsys):
-        for i, row in enumerate(rows):
-            row[-1:-1] = ["age_at_diagnosis", "OS.time"] if not i else [f"{50 + i}.5", f"{i}.25"]
-        _, err = self.fitted(capsys, write_rows(tmp_path / "t.csv", rows))
-        assert "'age_at_diagnosis', 'OS.time' are called like clinical data" in err
-        assert "pass --ignore age_at_diagnosis --ignore OS.time" in err
-        # A table of clinical columns alone is what it is.
-        short = [[row[0], *row[-8:]] for row in rows]
-        assert "clinical" not in self.fitted(capsys, write_rows(tmp_path / "s.csv", short))[1]
 
 
 class TestASeriesMatrixAsItWasDownloaded:
@@ -580,32 +444,20 @@ class TestSmallThings:
 
 
 class TestFilesThatAreWritten:
-    @pytest.mark.slow
-    @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-    def test_a_report_as_pdf(self, folder, tmp_path, capsys):
-        pdf = tmp_path / "report.pdf"
-        status, _, err = run(
-            capsys, "report", folder / "plain.skops", folder / "study.csv", "--out", pdf, *QUICK
-        )
-        assert status == 0, err
-        content = pdf.read_bytes()
-        assert content.startswith(b"%PDF")
-        assert content.rstrip().endswith(b"%%EOF")
-        assert list(tmp_path.iterdir()) == [pdf]
-
-    def test_no_pdf_without_a_browser(self, folder, tmp_path, capsys, monkeypatch):
-        monkeypatch.setattr(shutil, "which", lambda name: None)
-        monkeypatch.setattr(reporting, "BROWSER_FILES", ())
-        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--report", tmp_path / "r.pdf")
+    @pytest.mark.parametrize(
+        ("option", "name", "said"),
+        [
+            ("--out", "m.pkl", "a model file ends in .skops and is not a pickle"),
+            ("--report", "r.docx", "a report is a page (.html)"),
+            ("--report", "r.pdf", "print it from a browser to get a PDF"),
+            ("--genes", "g.xlsx", "must end with .csv or .tsv"),
+        ],
+    )
+    def test_endings_of_other_formats(self, option, name, said, folder, tmp_path, capsys):
+        command = ("fit", folder / "study.csv", "--target", "diagnosis", option, tmp_path / name)
         status, _, err = run(capsys, *command)
         assert status == 2
-        assert "install Chromium" in unwrapped(err)
-        assert not any(tmp_path.iterdir())
-
-    @pytest.mark.parametrize(("option", "name"), [("--out", "m.pkl"), ("--report", "r.docx")])
-    def test_endings_of_other_formats(self, option, name, folder, tmp_path, capsys):
-        command = ("fit", folder / "study.csv", "--target", "diagnosis", option, tmp_path / name)
-        assert run(capsys, *command)[0] == 2
+        assert said in unwrapped(err)
         assert not any(tmp_path.iterdir())
 
     def test_a_report_does_not_overwrite_unasked(self, folder, tmp_path, capsys):
@@ -695,58 +547,6 @@ class TestFilesThatAreWritten:
         assert "has 4 folds instead of 10, because class 'few patients' has only 4 groups of samples." in said
 
 
-class TestModelFilesThatAreNotSound:
-    def predicted(self, path, folder, capsys):
-        status, _, err = run(capsys, "predict", path, folder / "study.csv")
-        assert status == 2
-        return err
-
-    def rewritten(self, folder, path, change):
-        """A copy of a model file with members that ``change`` makes of names and contents."""
-        with zipfile.ZipFile(folder / "plain.skops") as old, zipfile.ZipFile(path, "w", 8) as new:
-            for name in old.namelist():
-                with new.open(name, "w") as member:
-                    for piece in change(name, old.read(name)):
-                        member.write(piece)
-        return path
-
-    def test_members_that_unpack_to_gigabytes(self, folder, tmp_path, capsys, monkeypatch):
-        monkeypatch.setattr(storage, "MOST_BYTES", 10_000_000)  # a hundredth, so that the test is quick
-
-        def change(name, content):
-            yield content
-            if name.endswith(".npy"):
-                yield bytes(2_000_000)
-
-        path = self.rewritten(folder, tmp_path / "bomb.skops", change)
-        assert path.stat().st_size < 100_000
-        assert "would unpack to" in self.predicted(path, folder, capsys)
-
-    def test_an_array_that_claims_more_than_it_has(self, folder, tmp_path, capsys):
-        array = io.BytesIO()
-        npy.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
-
-        def change(name, content):
-            yield array.getvalue() if name.endswith(".npy") else content
-
-        path = self.rewritten(folder, tmp_path / "false.skops", change)
-        assert "claims 8,000,000,000,000 bytes" in self.predicted(path, folder, capsys)
-
-    @pytest.mark.parametrize("name", ["schema.json", "minimaxrisk.json"])
-    def test_descriptions_that_nest(self, name, folder, tmp_path, capsys):
-        def change(other, content):
-            yield b"[" * 200_000 + b"]" * 200_000 if other == name else content
-
-        path = self.rewritten(folder, tmp_path / "deep.skops", change)
-        assert f"{name} nests more than 100 levels deep" in self.predicted(path, folder, capsys)
-
-    def test_brackets_in_names_are_no_nesting(self, folder, tmp_path):
-        saved = load_model(folder / "plain.skops")
-        names = np.array([f'{"[" * 200}"{j}' for j in range(N_GENES)], dtype=object)
-        save_model(replace(saved, feature_names=names), tmp_path / "m.skops")
-        assert load_model(tmp_path / "m.skops").feature_names.tolist() == names.tolist()
-
-
 class TestReadingAndWaiting:
     @pytest.mark.parametrize("packed", [False, True])
     def test_standard_input(self, packed, folder, capsys, monkeypatch):
@@ -768,14 +568,12 @@ class TestReadingAndWaiting:
         )
         assert "Rows were taken" not in run(capsys, *command, "--no-transpose")[2]
 
-    def test_transpose_auto_tells_what_it_decided(self, folder, tmp_path, capsys):
+    def test_tables_are_turned_where_it_is_obvious_or_asked_for(self, folder, tmp_path, capsys):
         with (folder / "study.csv").open() as file:
             rows = list(csv.reader(file))
         turned = write_rows(tmp_path / "turned.csv", list(map(list, zip(*rows, strict=True))))
         options = ("--target", "diagnosis", "--no-guarantee", "--transpose")
-        said = run(capsys, "fit", folder / "study.csv", *options, "auto")[2]
-        assert "Rows were taken as samples, since 'diagnosis' is a column." in said
-        said = run(capsys, "fit", turned, *options, "auto")[2]
+        said = run(capsys, "fit", turned, *options[:-1])[2]
         assert "The table was transposed: samples are in columns, since 'diagnosis' is a row." in said
         status, out, said = run(
             capsys, "fit", *options, turned, "--json"

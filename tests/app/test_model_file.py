@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.utils import all_estimators
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, MinimaxRiskKernelClassifier, verify
 from minimaxrisk._utils.sklearn_private import ARRAY_ADAPTERS, without_array_adapters
+from minimaxrisk.app import storage
 from minimaxrisk.app.atomic import checked_destination, whole_file, write_whole
 from minimaxrisk.app.storage import (
     FORMAT,
@@ -167,24 +169,89 @@ def test_columns_are_clipped_as_in_training(saved, study, tmp_path):
     assert verify(again.classifier, again.prepared(gaps), y).valid
 
 
-def test_a_file_without_one_of_its_parts_is_refused(path):
-    parts = skops.dumps({"classifier": load_model(path).classifier, "imputer": None})
-    _rewrite(path, lambda manifest: None, members=parts)
-    with pytest.raises(ValueError, match="is incomplete: 'scaler' is missing"):
-        load_model(path)
-
-
 def load_model_with_none(saved, folder):
     save_model(saved, folder / "none")
     return load_model(folder / "none")
+
+
+def _rewrite(path, change=None, *, digest=True, text=None, parts=None):
+    """Write the file again with another manifest or other members, as someone with a zip program could."""
+    with zipfile.ZipFile(path) as old:
+        manifest = json.loads(old.read(MANIFEST))
+        members = {name: old.read(name) for name in old.namelist() if name != MANIFEST}
+    if isinstance(parts, bytes):
+        with zipfile.ZipFile(io.BytesIO(parts)) as other:
+            members = {name: other.read(name) for name in other.namelist()}
+    elif parts is not None:
+        members = parts(members)
+    if change is not None:
+        change(manifest)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, part in members.items():
+            new.writestr(name, part)
+        if digest:
+            manifest["digest"] = _digest(new, manifest)
+        new.writestr(MANIFEST, json.dumps(manifest) if text is None else text)
+
+
+def renamed(members):
+    """The last member under another name in the same place of the sorted names."""
+    last = max(members)
+    return {(f"{name}_" if name == last else name): part for name, part in members.items()}
+
+
+def of_false_shape(members):
+    """Arrays that claim terabytes."""
+    header = io.BytesIO()
+    npy.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+    return {name: header.getvalue() if name.endswith(".npy") else part for name, part in members.items()}
+
+
+def described(text):
+    return lambda members: members | {"schema.json": text}
+
+
+def dumped(**parts):
+    return skops.dumps({"imputer": None, **parts})
+
+
+def better(manifest):
+    manifest["certificate"].update(upper=0.01)
+
+
+def newer(manifest):
+    manifest.update(format=FORMAT + 1, versions={"minimaxrisk": "9.9"})
+
+
+CHANGED = {
+    "bounds": ({"change": better, "digest": False}, "was changed after it was written"),
+    # The digest covers names: a member under another name is a change, whatever it holds.
+    "names": ({"parts": renamed, "digest": False}, "was changed after it was written"),
+    "version": ({"change": newer}, r"by minimaxrisk 9\.9 .* install a newer minimaxrisk"),
+    **{text: ({"text": text}, "which version|cannot be read") for text in ("[]", "{}", "{", '"\\ud800"')},
+    "version of text": ({"text": '{"format": "x"}'}, "which version"),
+    "nested manifest": ({"text": "[" * 200_000}, "damaged: its minimaxrisk.json cannot be read"),
+    "nested description": ({"parts": described("[" * 200_000)}, r"cannot be read \(RecursionError"),
+    "false shape": ({"parts": of_false_shape}, r"cannot be read \(.*; fit the model again"),
+    "no target": ({"change": lambda manifest: manifest.pop("target")}, "is incomplete: .* is missing"),
+    "no sense": ({"parts": described('{"__loader__": "NoSuchNode"}')}, "cannot be read"),
+    "another estimator": ({"parts": dumped(classifier=SimpleImputer())}, "not hold a MinimaxRiskClassifier"),
+    "not trusted": ({"parts": dumped(classifier=partial(os.system, "exit 1"))}, "not trusted"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_changed_file_is_refused(path, name):
+    changes, message = CHANGED[name]
+    _rewrite(path, **changes)
+    with pytest.raises(ValueError, match=message):
+        load_model(path)
 
 
 class TestRefused:
     def test_no_file(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="there is no model file"):
             load_model(tmp_path / "none.skops")
-
-    def test_folder(self, tmp_path):
         with pytest.raises(ValueError, match="is a folder"):
             load_model(tmp_path)
 
@@ -223,84 +290,17 @@ class TestRefused:
         with pytest.raises(ValueError, match=r"it has no minimaxrisk\.json"):
             load_model(tmp_path / "m")
 
-    def test_changed_by_hand(self, path):
-        _rewrite(path, lambda manifest: manifest["certificate"].update(upper=0.01), digest=False)
-        with pytest.raises(ValueError, match="was changed after it was written"):
+    def test_a_part_is_missing(self, path):
+        _rewrite(path, parts=dumped(classifier=load_model(path).classifier))
+        with pytest.raises(ValueError, match="is incomplete: 'scaler' is missing"):
             load_model(path)
 
-    def test_renamed_members(self, path):
-        """The digest covers names: a member under another name is a change, whatever it holds."""
-
-        def rename(parts):
-            last = max(parts)
-            parts[f"{last}_"] = parts.pop(last)  # in the same place of the sorted names
-
-        _rewrite(path, None, digest=False, change_parts=rename)
-        with pytest.raises(ValueError, match="was changed after it was written"):
+    def test_members_that_unpack_to_gigabytes(self, path, monkeypatch):
+        monkeypatch.setattr(storage, "MOST_BYTES", 10_000_000)  # a hundredth, so that the test is quick
+        _rewrite(path, parts=lambda members: members | {"more.npy": bytes(20_000_000)})
+        assert path.stat().st_size < 100_000
+        with pytest.raises(ValueError, match=r"would unpack to 20,.*, more than the 10,000,000 of any model"):
             load_model(path)
-
-    def test_newer_version(self, path):
-        def newer(manifest):
-            manifest.update(format=FORMAT + 1, versions={"minimaxrisk": "9.9"})
-
-        _rewrite(path, newer)
-        with pytest.raises(ValueError, match=r"by minimaxrisk 9\.9 .* install a newer minimaxrisk"):
-            load_model(path)
-
-    @pytest.mark.parametrize("manifest", ["[]", "{}", '{"format": "x"}', "{", '"\\ud800"'])
-    def test_strange_manifest(self, path, manifest):
-        _rewrite(path, None, text=manifest)
-        with pytest.raises(ValueError, match=r"which version|cannot be read"):
-            load_model(path)
-
-    def test_manifest_that_lacks_a_part(self, path):
-        _rewrite(path, lambda manifest: manifest.pop("target"))
-        with pytest.raises(ValueError, match=r"is incomplete: .* is missing"):
-            load_model(path)
-
-    def test_objects_that_are_not_trusted(self, path, tmp_path):
-        trap = tmp_path / "trap"
-        members = skops.dumps({"classifier": partial(os.system, f"touch {trap}"), "imputer": None})
-        _rewrite(path, lambda manifest: None, members=members)
-        with pytest.raises(ValueError, match="not trusted"):
-            load_model(path)
-        assert not trap.exists()
-
-    def test_another_estimator(self, path):
-        _rewrite(
-            path, lambda manifest: None, members=skops.dumps({"classifier": SimpleImputer(), "imputer": None})
-        )
-        with pytest.raises(ValueError, match="does not hold a MinimaxRiskClassifier"):
-            load_model(path)
-
-    def test_description_that_makes_no_sense(self, path):
-        members = io.BytesIO()
-        with zipfile.ZipFile(members, "w") as archive:
-            archive.writestr("schema.json", '{"__loader__": "NoSuchNode"}')
-        _rewrite(path, lambda manifest: None, members=members.getvalue())
-        with pytest.raises(ValueError, match="cannot be read"):
-            load_model(path)
-
-
-def _rewrite(path, change, *, digest=True, text=None, members=None, change_parts=None):
-    """Write the file again with another manifest or other members, as someone with a zip program could."""
-    with zipfile.ZipFile(path) as old:
-        manifest = json.loads(old.read(MANIFEST))
-        parts = {name: old.read(name) for name in old.namelist() if name != MANIFEST}
-    if members is not None:
-        with zipfile.ZipFile(io.BytesIO(members)) as other:
-            parts = {name: other.read(name) for name in other.namelist()}
-    if change is not None:
-        change(manifest)
-    if change_parts is not None:
-        change_parts(parts)
-    with zipfile.ZipFile(path, "w") as new:
-        for name, part in parts.items():
-            new.writestr(name, part)
-    with zipfile.ZipFile(path, "a") as new:
-        if digest:
-            manifest["digest"] = _digest(new, manifest)
-        new.writestr(MANIFEST, json.dumps(manifest) if text is None else text)
 
 
 class TestFingerprint:

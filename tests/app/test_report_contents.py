@@ -110,20 +110,15 @@ def test_selection_frequency_counts_the_folds(study, findings):
     np.testing.assert_allclose(table.frequency, expected[table.columns])
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
 def test_genes_are_written_as_they_are(findings, tmp_path, ending):
     hostile = ["SEPT2", "=1+1", 'a "b", c', "<&>\x07"]
     symbols = [hostile[j % 4] for j in range(60)]
     table = gene_table(findings.features, findings.data.classes, {"symbol": symbols})
     path = tmp_path / f"genes.{ending}"
     write_genes(path, table)
-    if ending == "xlsx":
-        sheet = pytest.importorskip("python_calamine").CalamineWorkbook.from_path(path)
-        header, *rows = sheet.get_sheet_by_index(0).to_python()
-        symbols = [name.replace("\x07", "?") for name in symbols]
-    else:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file, delimiter="," if ending == "csv" else "\t")
+    with path.open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file, delimiter="," if ending == "csv" else "\t")
     assert header == table.headers
     assert len(rows) == findings.features.n_selected
     for row, j, value in zip(rows, findings.features.columns, findings.features.q[0], strict=True):
@@ -170,8 +165,6 @@ def test_genes_at_the_command_line(three, tmp_path, capsys):
     assert "Where the time went" in said
     assert '"symbol"' in said
     assert "ncbi.nlm.nih.gov" not in said  # probe_0 is no symbol
-    assert main(["fit", str(table), "--target", "diagnosis", "--genes", "g.pdf"]) == 2
-    assert "must end with .csv, .tsv or .xlsx" in unwrapped(capsys.readouterr().err)
     about.write_text("probe,symbol\nx,TP53\n", encoding="utf-8")
     assert main(["fit", str(table), "--target", "diagnosis", "--annotation", str(about)]) == 2
     assert "is a feature of the data, such as 'probe_0'" in unwrapped(capsys.readouterr().err)

@@ -102,9 +102,7 @@ def test_what_is_refused(study):
             PosedFit(model, *given)
     with pytest.raises(ValueError, match="not fitted"):
         PosedFit(model, X, y, transformer=StandardScaler())
-    with pytest.raises(
-        ValueError, match="verify is not supported for LogisticRegression; fit a Minimax"
-    ):
+    with pytest.raises(ValueError, match="verify is not supported for LogisticRegression; fit a Minimax"):
         PosedFit(LogisticRegression().fit(X, y), X, y)
     ensemble = MinimaxRiskEnsembleClassifier(
         n_estimators=8, subsample=0.5, certify=False, random_state=0

@@ -37,7 +37,6 @@ from minimaxrisk.uncertainty.rules import (
     MultiplierBootstrap,
     UnionBound,
     radius_rule_of,
-    without_coverage,
 )
 
 N = 20
@@ -246,13 +245,15 @@ def test_moments_at_hand_are_not_computed_again(data):
 
 
 def test_rules_by_name():
-    def rule(radius):
+    def rule(radius, **more):
         options = {"confidence": 0.9, "n_bootstrap": 70, "standardize": False}
-        return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3)
+        return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3, **more)
 
     assert rule("bootstrap") == MultiplierBootstrap(0.9, 70, 3)
     assert rule("bonferroni") == UnionBound(0.9)
     assert rule(2) == Multiple(2.0, 0.9)
+    assert rule(2, is_checked=False) == Multiple(2.0, None)  # where nobody reads whether it covers
+    assert rule("bonferroni", is_checked=False) == UnionBound(0.9)
     lam = np.ones(3)
     given = rule(lam)
     assert isinstance(given, GivenRadii)
@@ -263,11 +264,6 @@ def test_rules_by_name():
         ValueError, match=r"radius .* 'bootstrap', 'bonferroni' or .* got array\(2\).* radius.item\(\)"
     ):
         rule(np.array(2))
-
-
-def test_nobody_reads_whether_a_factor_covers():
-    assert without_coverage(Multiple(2.0, 0.9, 0.99)) == Multiple(2.0, None, 0.99)
-    assert without_coverage(UnionBound(0.9)) == UnionBound(0.9)
 
 
 def test_radii_of_the_union_bound(sample):

@@ -29,7 +29,7 @@ WORDS = {
     BATCH: _words("batch plate rin scan scanner date lane flowcell hospital operator"),
     IDENTITY: _words("mrn case nr barcode patient donor subject specimen"),
 }
-NUMBERED_BATCH = re.compile(r"(batch|plate)\d+")
+NUMBERED_BATCH = re.compile(r"(?<![^\W_])(batch|plate)\d+(?![^\W_])")
 # The same, if the name has no other part: with one, it may be a gene.
 ALONE = {OUTCOME: _words("os pfs dfs rfs efs follow_up follow-up"), TRAIT: _words("psa")}
 # Names that spreadsheets make of genes such as SEPT2, MARCH1 and DEC1.
@@ -53,11 +53,16 @@ NINES = re.compile(r"-?(9{2,}|9{2,}8)")
 MANY_NUMBERS = 8
 
 
+def _parts(name: str) -> set[str]:
+    """The words of a name, in lower case; there are thousands of names, and most are one word."""
+    lowered = name.strip().lower()
+    return {lowered} if lowered.isalnum() else set(re.split(r"[\W_]+", lowered)) - {""}
+
+
 def column_kind(name: str) -> str | None:
     """What a column with such a name is about, if it is not a gene."""
-    lowered = name.strip().lower()
-    words = set(re.split(r"[\W_]+", lowered))
-    if any(NUMBERED_BATCH.fullmatch(word) for word in words):
+    lowered, words = name.strip().lower(), _parts(name)
+    if NUMBERED_BATCH.search(lowered):
         return BATCH
     for kind, known in WORDS.items():
         if not known.isdisjoint(words) or lowered in ALONE.get(kind, ()):
@@ -78,7 +83,7 @@ def dates_for_names(names: Sequence[str]) -> list[str]:
 
 def names_an_owner(column: str) -> bool:
     """Whether a column so named says what the samples were taken from: ``patient``, ``donor_id``."""
-    words = set(re.split(r"[\W_]+", column.strip().lower())) - {""}
+    words = _parts(column)
     return not OWNERS.isdisjoint(words) and words <= OWNERS | NAMING
 
 

@@ -54,9 +54,7 @@ def fit_command(
     ] = None,
     report: Annotated[
         Path | None,
-        writing_option(
-            metavar="FILE", help="Write a report that opens in a browser, or a PDF: --report report.html"
-        ),
+        writing_option(metavar="FILE", help="Write a report that opens in a browser: --report report.html"),
     ] = None,
     write_back: Annotated[
         bool,
@@ -155,7 +153,7 @@ def fit_command(
     Examples:
       minimaxrisk fit genes.csv --target diagnosis --report report.html
       minimaxrisk fit genes.csv --target diagnosis --report report.html --compare
-      minimaxrisk fit genes.csv --target diagnosis --features few --genes selected.xlsx
+      minimaxrisk fit genes.csv --target diagnosis --features few --genes selected.csv
       minimaxrisk fit genes.csv --target diagnosis --model ensemble --out model.skops
       minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
@@ -224,8 +222,8 @@ def _check_endings(outputs: options.Outputs, option_of_page: str) -> None:
 
     check_page_file(outputs.report, option=option_of_page)
     genes, model = outputs.genes, outputs.model
-    if genes is not None and genes.suffix.lower() not in (".csv", ".tsv", ".xlsx"):
-        raise typer.BadParameter(f"must end with .csv, .tsv or .xlsx, got {genes}.", param_hint="--genes")
+    if genes is not None and genes.suffix.lower() not in (".csv", ".tsv"):
+        raise typer.BadParameter(f"must end with .csv or .tsv, got {genes}.", param_hint="--genes")
     if model is not None:
         if model.suffix.lower() not in MODEL_ENDINGS and (model.is_file() or not model.exists()):
             message = f"a model file ends in {MODEL_ENDINGS[0]} and is not a pickle, got {model}."
@@ -351,7 +349,7 @@ def report_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File to write, .html or .pdf, by default MODEL with the ending .html: --out report.html",
+            help="File to write, by default MODEL with the ending .html: --out report.html",
         ),
     ] = None,
     permutations: Annotated[

@@ -27,7 +27,7 @@ reading_option = partial(typer.Option, rich_help_panel="How the file is read")
 reporting_option = partial(typer.Option, rich_help_panel="What a report computes")
 
 
-TRANSPOSE: dict[str, bool | str] = {"yes": True, "no": False, "auto": "auto"}
+TRANSPOSE = {"yes": True, "no": False}
 
 
 @dataclass
@@ -266,10 +266,10 @@ READING_OPTIONS: dict[str, Any] = {
         reading_option(metavar="COLUMN", help="Column with the names of the samples: --samples patient"),
     ],
     "transpose": Annotated[
-        Literal["yes", "no", "auto"] | None,
+        Literal["yes", "no"] | None,
         reading_option(
-            help="Whether features are in rows, samples in columns; auto, the default, turns the table where "
-            "it is obvious: --transpose, --transpose no, or --transpose auto to be told in any case"
+            help="Whether features are in rows, samples in columns; by default the table is turned where it "
+            "is obvious: --transpose, or --transpose no"
         ),
     ],
     "delimiter": Annotated[

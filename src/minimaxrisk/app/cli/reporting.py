@@ -1,24 +1,19 @@
-"""The page that ``fit`` and ``report`` write: columns about features, numbers, HTML, and PDF by a browser."""
+"""The page that ``fit`` and ``report`` write: columns about features, numbers, HTML."""
 
 from __future__ import annotations
 
-import csv
-import os
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import typer
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
-from minimaxrisk.app.atomic import whole_file, write_whole
+from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, printable
 from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.results import COMMAND_LINE
@@ -36,9 +31,11 @@ from minimaxrisk.app.cli.training import (
     warn_about_data,
     warn_about_model,
 )
-from minimaxrisk.app.files import Study
+from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.cells import is_missing
-from minimaxrisk.app.files.layout import TextFile, find_delimiter, head, read_text
+from minimaxrisk.app.files.layout import TextFile, head, read_text, split_records
+from minimaxrisk.app.files.read_study import read_raw_table
+from minimaxrisk.app.files.study import EVERY
 from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
@@ -48,7 +45,7 @@ from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.guarantees.posed_fit import PosedFit
 
 # The first line of a GCT file.
-GCT_MARK = re.compile(r"#1\.[23]\s*$")
+GCT_MARK = re.compile(r"#1\.[23]\s*\n")
 
 
 def read_annotation(path: Path, feature_names: Sequence[str], console: Console) -> dict[str, list[str]]:
@@ -56,150 +53,69 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
 
     The first column has the names of the features as they are in the data.
     """
-    header, *lines = _rows(path)
-    if len(header) < 2:
+    raw = read_raw_table(path, ReadOptions(header=True, as_text=frozenset({EVERY}), spelling="command line"))
+    if raw.first is None or len(raw.texts) < 2:
         raise ValueError(
             f"{path} must have the names of features in its first column and columns about them after it, "
-            f"separated by commas, semicolons or tabs; got the header {', '.join(header)!r}."
+            f"separated by commas, semicolons or tabs; got the columns {listed(raw.columns())}."
         )
-    known = {line[0] for line in lines if line}
+    title, names = raw.first
+    known = set(names)
     found = [name for name in feature_names if str(name) in known]
     if not found:
-        first = lines[0][0] if lines and lines[0] else ""
         raise ValueError(
-            f"{path}: no name in its column {header[0]!r}, such as {first!r}, is a feature of the data, "
+            f"{path}: no name in its column {title!r}, such as {names[0]!r}, is a feature of the data, "
             f"such as {feature_names[0]!r}."
         )
     if len(found) < len(feature_names):
         console.note(f"{path} describes {len(found):,} of {len(feature_names):,} features.")
-    return _columns(header[1:], lines, feature_names)
+    about = {other: list(column) for other, column in raw.texts.items() if other != title}
+    return _of_features(feature_names, list(names), about)
 
 
 def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list[str]]:
     """What a GCT file tells about its genes; nothing for other files, or of columns that say nothing."""
-    if not _is_gct(path):
+    if not path.is_file() or not GCT_MARK.match(head(path, 100).decode("utf-8-sig", "replace")):
         return {}
-    header, *lines = _rows(path)
-    columns = _columns(header[1:], lines, feature_names)
+    (header, *rows), _ = read_text(path, _rows_about_genes)
+    about = {title: [row[j] for row in rows] for j, title in enumerate(header) if j}
     return {
         title: cells
-        for title, cells in columns.items()
+        for title, cells in _of_features(feature_names, [row[0] for row in rows], about).items()
         if any(not is_missing(cell) and cell != name for cell, name in zip(cells, feature_names, strict=True))
     }
 
 
-def _columns(
-    titles: Sequence[str], lines: Sequence[Sequence[str]], feature_names: Sequence[str]
+def _rows_about_genes(file: TextFile) -> list[list[str]]:
+    """The columns about genes of a GCT file, without the lines about samples."""
+    _, _, n_columns, n_lines = gct_sizes(file)
+    header, *rows = split_records(islice(file.lines(), 2, None), "\t")
+    return [row[: 1 + n_columns] for row in (header, *rows[n_lines:])]
+
+
+def _of_features(
+    feature_names: Sequence[str], names: Sequence[str], about: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """Entries by column and feature; where a name occurs again, such as for probes of a gene, all of them."""
-    entries: dict[str, list[dict[str, None]]] = {}
-    for name, *cells in filter(None, lines):
-        of_feature = entries.setdefault(name, [{} for _ in titles])
-        for known, cell in zip(of_feature, cells, strict=False):
-            if cell:
-                known[cell] = None
-    nothing: list[dict[str, None]] = [{} for _ in titles]
-    rows = [entries.get(str(name), nothing) for name in feature_names]
-    return {title: ["; ".join(row[i]) for row in rows] for i, title in enumerate(titles)}
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, []).append(i)
+    rows = [places.get(str(name), []) for name in feature_names]
+    return {
+        title: ["; ".join(dict.fromkeys(cells[i] for i in row if cells[i])) for row in rows]
+        for title, cells in about.items()
+    }
 
 
-def _is_gct(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    first, *_ = head(path, 100).decode("utf-8-sig", "replace").splitlines() or [""]
-    return GCT_MARK.match(first) is not None
-
-
-def _rows(path: Path) -> list[list[str]]:
-    rows, _ = read_text(path, lambda file: list(_cells(file)))
-    return rows
-
-
-def _cells(file: TextFile) -> Iterator[list[str]]:
-    """Lines as cells; of a GCT file the columns about genes alone, without the lines about samples."""
-    n_above, width, n_aside = 0, None, 0
-    if GCT_MARK.match(next(file.lines(), "")):
-        _, _, n_descriptions, n_aside = gct_sizes(file)
-        n_above, width = 2, 1 + n_descriptions
-    lines = islice(file.lines(), n_above, None)
-    first = list(islice(lines, 20))
-    delimiter = "\t" if width is not None else find_delimiter(first)
-    for i, row in enumerate(csv.reader(chain(first, lines), delimiter=delimiter)):
-        if not 0 < i <= n_aside:
-            yield [cell.strip() for cell in row[:width]]
-
-
-PDF = ".pdf"
 PAGES = (".html", ".htm", "")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-BROWSER_FILES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
-    "C:/Program Files/Google/Chrome/Application/chrome.exe",
-    "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
-)
-FIGURES_MS = 10_000  # of the page's own clock, which runs as fast as it can, for scripts to draw
-QUIETLY = (
-    *("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--no-pdf-header-footer"),
-    f"--virtual-time-budget={FIGURES_MS}",
-)
-LONGEST = 180  # seconds: a page is printed in a few
 
 
 def check_page_file(path: Path | None, *, option: str) -> None:
-    """Refuse, before the work, endings of other formats, and a PDF where nothing can print one."""
-    if path is None:
+    """Refuse, before the work, endings of other formats."""
+    if path is None or path.suffix.lower() in PAGES or not (path.is_file() or not path.exists()):
         return
-    ending = path.suffix.lower()
-    if ending == PDF and _browser() is None:
-        raise typer.BadParameter(
-            f"{path} needs Chromium, Chrome or Edge to print it, and none was found; write report.html and "
-            "print it from any browser, or install Chromium.",
-            param_hint=option,
-        )
-    if ending not in (*PAGES, PDF) and (path.is_file() or not path.exists()):
-        raise typer.BadParameter(
-            f"a report is a page (.html) or a PDF (.pdf), got {path}.", param_hint=option
-        )
-
-
-def write_page(path: Path, html: str) -> None:
-    """Whole or not at all."""
-    if path.suffix.lower() == PDF:
-        _print(path, html)
-    else:
-        write_whole(path, html)
-
-
-def _browser() -> str | None:
-    found = (shutil.which(name) for name in BROWSERS)
-    files = (name for name in BROWSER_FILES if os.access(name, os.X_OK))
-    return next((name for name in (*found, *files) if name), None)
-
-
-def _print(path: Path, html: str) -> None:
-    browser = _browser()
-    assert browser is not None  # checked before the work
-    with whole_file(path) as partial, tempfile.TemporaryDirectory(prefix="minimaxrisk-") as folder:
-        page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
-        page.write_text(html, encoding="utf-8")
-        command = [browser, *QUIETLY, f"--user-data-dir={folder}/browser"]
-        if sys.platform == "linux" and os.geteuid() == 0:
-            command.append("--no-sandbox")  # which Chromium has for other users only
-        command += [f"--print-to-pdf={printed}", page.as_uri()]
-        try:
-            subprocess.run(command, check=False, capture_output=True, timeout=LONGEST)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise RuntimeError(_failed(path, browser, type(error).__name__)) from error
-        if not printed.exists() or not printed.read_bytes().startswith(b"%PDF"):
-            raise RuntimeError(_failed(path, browser, "it printed nothing"))
-        shutil.copyfile(printed, partial)
-
-
-def _failed(path: Path, browser: str, reason: str) -> str:
-    return f"{path} could not be written: {browser} did not print the page ({reason}); write an .html file."
+    advice = "; print it from a browser to get a PDF" if path.suffix.lower() == ".pdf" else ""
+    raise typer.BadParameter(f"a report is a page (.html), got {path}{advice}.", param_hint=option)
 
 
 def annotations_of(outputs: Outputs, study: Study, console: Console) -> dict[str, list[str]]:
@@ -287,6 +203,6 @@ def write_findings(
             once = "" if is_bundle_kept() else ", with its scripts: some seconds more, once per version"
             show(f"the page{once}")
             page = render_report(findings, provenance)
-        write_page(outputs.report, page)
+        write_whole(outputs.report, page)
     if outputs.genes is not None:
         write_genes(outputs.genes, gene_table(findings.features, findings.data.classes, annotations))

@@ -9,7 +9,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ from sklearn.datasets import load_svmlight_file
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
-from minimaxrisk.app.files.layout import find_layout, head, lines_of_title
-from minimaxrisk.app.files.messages import brief, nearest, needed, parsing, require_unique
-from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, check_names
+from minimaxrisk.app.files.layout import Record, find_layout, head, lines_of_title
+from minimaxrisk.app.files.messages import nearest, needed, parsing, require_unique
+from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
 from minimaxrisk.app.files.text_tables import table_of_records
 
@@ -43,28 +43,22 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
     """X or a layer of an AnnData file, with the columns of obs as annotations."""
     h5py = needed("h5py", "Reading .h5ad")
     read_elem = needed("anndata.io", "Reading .h5ad").read_elem
-    with parsing(path, "an AnnData file"), warnings.catch_warnings():
+    place = "X" if options.layer in {None, "X"} else f"layers/{options.layer}"
+    with parsing(path, "an AnnData file"), warnings.catch_warnings(), h5py.File(path, "r") as file:
         warnings.simplefilter("ignore")
-        # Only what is needed: a file may hold many layers, each as large as X.
-        with h5py.File(path, "r") as file:
-            layers = list(file["layers"]) if "layers" in file else []
-            place = "X" if options.layer in {None, "X"} else f"layers/{options.layer}"
-            found = place in file
-            if found:
-                obs, var = (read_elem(file[key]) for key in ("obs", "var"))
-                annotations = {str(name).strip(): text_array(obs[name]) for name in obs.columns}
+        layers, found = list(file.get("layers", ())), place in file
+        if found:
+            # Only what is needed: a file may hold many layers, each as large as X.
+            obs, var, X = (read_elem(file[key]) for key in ("obs", "var", place))
+            annotations = {str(name).strip(): text_array(obs[name]) for name in obs.columns}
+            is_sparse = sparse.issparse(X)
+            numbers = sparse.csr_matrix(X) if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
     if not found:
         advice = f"; pass one of them as {spell(options, 'layer')}."
         raise ValueError(
             f"{path} must hold {place}, got the layers {listed(layers) or 'none'}"
             f"{nearest(options.layer or '', layers) or advice}"
         )
-    names, samples = list(text_array(var.index)), text_array(obs.index)
-    check_names(names, (), options, annotations=annotations, samples=samples, settled=True)
-    with parsing(path, "an AnnData file"), h5py.File(path, "r") as file:
-        X = read_elem(file[place])
-        is_sparse = sparse.issparse(X)
-        numbers = sparse.csr_matrix(X) if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
     if 0 in numbers.shape or numbers.shape != (len(obs), len(var)):
         raise ValueError(
             f"{path}: {place} must be a matrix of {len(obs)} observations and {len(var)} variables, "
@@ -72,9 +66,9 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
         )
     return RawTable(
         numbers.astype(np.float64, copy=False),
-        names,
+        list(text_array(var.index)),
         annotations=annotations,
-        samples=samples,
+        samples=text_array(obs.index),
         settled=True,
     )
 
@@ -87,17 +81,23 @@ def read_npy(path: Path, options: ReadOptions) -> RawTable:
 def read_npz(path: Path, options: ReadOptions) -> RawTable:
     """One array of NumPy, a matrix of SciPy, or several arrays with names."""
     # NumPy leaves the file open at some errors.
-    with _unpickled(path), path.open("rb") as file:
+    with parsing(path, "NumPy arrays"), path.open("rb") as file:
         if not file.read(6).startswith(NUMPY):
             raise ValueError("it does not begin like a NumPy file")
         file.seek(0)
-        loaded = np.load(file, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            arrays = {"X": loaded}
-        elif set(loaded.files) >= SPARSE_MEMBERS:
-            arrays = {"X": sparse.load_npz(path)}
-        else:
-            arrays = {name: loaded[name] for name in loaded.files}
+        try:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                arrays = {"X": loaded}
+            elif set(loaded.files) >= SPARSE_MEMBERS:
+                arrays = {"X": sparse.load_npz(path)}
+            else:
+                arrays = {name: loaded[name] for name in loaded.files}
+        except ValueError as error:
+            if "allow_pickle" not in str(error):
+                raise
+            advice = "save numbers, and names as arrays of dtype str"
+            raise ValueError(f"pickled objects are never loaded: {advice}") from error
     return _table_of_arrays(arrays, path, options)
 
 
@@ -107,20 +107,11 @@ def read_mat(path: Path, options: ReadOptions) -> RawTable:
 
 def matlab_variables(source: Any, where: object) -> dict[str, Any]:
     """The variables of a file or its bytes; cell arrays of strings come as arrays of str."""
-    try:
-        found: dict[str, Any] = loadmat(source)
-    except NotImplementedError as error:
-        raise ValueError(
-            f"{where} is a MATLAB file of version 7.3, which cannot be read; "
-            "save it again in MATLAB by save(..., '-v7')."
-        ) from error
-    except MemoryError:
-        raise
-    except Exception as error:  # damaged bytes make SciPy raise anything
-        raise ValueError(
-            f"{where} cannot be read as a MATLAB file of version 7 or older ({brief(error)}); "
-            "get it again, or save it in MATLAB by save(..., '-v7')."
-        ) from error
+    with parsing(where, "a MATLAB file of version 7 or older"):
+        try:
+            found: dict[str, Any] = loadmat(source)
+        except NotImplementedError:
+            raise ValueError("it has version 7.3: save it in MATLAB by save(..., '-v7')") from None
     return {name: _uncelled(value) for name, value in found.items() if not name.startswith("__")}
 
 
@@ -158,21 +149,6 @@ def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
         zeros_left_out=True,
         remarks=("Indices count from 0: column_0 is the first.",) if from_zero else (),
     )
-
-
-@contextmanager
-def _unpickled(path: Path) -> Iterator[None]:
-    """Pickles are programs: a file that holds one is refused."""
-    try:
-        with parsing(path, "NumPy arrays"):
-            yield
-    except ValueError as error:
-        if "pickle" not in str(error):
-            raise
-        raise ValueError(
-            f"{path} must hold arrays of numbers or strings, got pickled objects, which are never loaded; "
-            "save numbers, and names as arrays of dtype str."
-        ) from error
 
 
 def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> RawTable:
@@ -258,47 +234,15 @@ def read_parquet(path: Path, options: ReadOptions) -> RawTable:
     parquet = needed("pyarrow.parquet", "Reading Parquet")
     with parsing(path, "a Parquet file"):
         # As a data set, names of folders would become columns.
-        file = parquet.ParquetFile(path)
-        words = _columns_of_words(file.schema_arrow, options)
-        part = None if words is None else file.read(columns=words)
-    if part is not None:
-        _check_schema(file.schema_arrow, part, path, options)
-    with parsing(path, "a Parquet file"):
-        table = file.read()
+        table = parquet.ParquetFile(path).read()
     return _table_of_columns(table, path, options.as_text)
 
 
 def read_feather(path: Path, options: ReadOptions) -> RawTable:
-    feather, ipc = needed("pyarrow.feather", "Reading Feather"), needed("pyarrow.ipc", "Reading Feather")
-    part = None
-    with suppress(Exception):  # the first version of the format, or a damaged file: told below
-        schema = ipc.open_file(path).schema
-        words = _columns_of_words(schema, options)
-        part = None if words is None else feather.read_table(path, columns=words, memory_map=False)
-    if part is not None:
-        _check_schema(schema, part, path, options)
+    feather = needed("pyarrow.feather", "Reading Feather")
     with parsing(path, "a Feather file"):
         table = feather.read_table(path, memory_map=False)
     return _table_of_columns(table, path, options.as_text)
-
-
-def _columns_of_words(schema: Any, options: ReadOptions) -> list[str] | None:
-    """The columns that may name the rows, where the target is none of the columns; else None."""
-    check = options.early_check
-    if check is None or check.target in {name.strip() for name in schema.names}:
-        return None
-    return [name for name in schema.names if name == schema.names[0] or not _is_number(schema, name)]
-
-
-def _check_schema(schema: Any, part: Any, where: Path, options: ReadOptions) -> None:
-    """Refuse a table without the target before its numbers are read."""
-    if not part.num_rows:
-        return
-    raw = _table_of_columns(part, where, options.as_text)
-    names = [name.strip() for name in schema.names]
-    index = {name for name in names if name not in raw.columns() and not _is_number(schema, name)}
-    known = {"samples": raw.samples, "first": raw.first, "remarks": raw.remarks}
-    check_names([name for name in names if name not in index], raw.texts, options, **known)
 
 
 def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTable:
@@ -328,11 +272,7 @@ def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTa
 def _holds_numbers(table: Any, name: str, as_text: frozenset[str]) -> bool:
     if EVERY in as_text or name in as_text:
         return False
-    return _is_number(table.schema, name)
-
-
-def _is_number(schema: Any, name: str) -> bool:
-    types, kind = needed("pyarrow.types", "Reading columns"), schema.field(name).type
+    types, kind = needed("pyarrow.types", "Reading columns"), table.schema.field(name).type
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
@@ -356,21 +296,18 @@ def read_workbook(path: Path, options: ReadOptions) -> RawTable:
     where = f"{path}, sheet {title!r}"
     above = options.skip_lines
 
-    def numbered() -> Iterator[tuple[int, list[str]]]:
+    def records() -> Iterator[Record]:
         for number, row in enumerate(rows, start):
             cells = [text_of(cell) for cell in row]
             if any(cells) and number > above:
-                yield number, cells
-
-    def records() -> Iterator[list[str]]:
-        return (cells for _, cells in numbered())
+                yield Record.of(number, cells)
 
     elsewhere = ""
     if others:
         data, labels = (spell(options, name, others[0]) for name in ("sheet", "labels_sheet"))
         elsewhere = f" Other sheets: {listed(others)} ({data}, or {labels} for labels)."
     try:
-        last, title_remark = lines_of_title(numbered(), where, options)
+        last, title_remark = lines_of_title(records(), where, options)
         above = max(above, last)
         layout = find_layout(records, where, options=options)
         table = table_of_records(records, layout, where).with_remarks(*title_remark)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from minimaxrisk._utils.arrays import FloatArray
 
 TextArray: TypeAlias = NDArray[np.object_]  # of str
 
@@ -29,12 +31,8 @@ IDENTIFIERS = frozenset(
 ) | {"", "unnamed: 0", "sample id", "sample name", "patient id", "gene id", "gene name", "gene symbol"}
 
 
-def _spellings(word: str) -> Iterator[str]:
-    return ("".join(letters) for letters in itertools.product(*((c.lower(), c.upper()) for c in word)))
-
-
-# What float() reads in place of a missing cell; lower() on each cell would take too long.
-AS_NAN = {spelling: "nan" for word in MISSING for spelling in _spellings(word)}
+# What float() reads in place of a missing cell, in the usual spellings; others take longer.
+AS_NAN = {spelling: "nan" for word in MISSING for spelling in (word, word.upper(), word.capitalize())}
 
 
 def is_missing(cell: str) -> bool:
@@ -49,7 +47,6 @@ def is_identifier(name: str) -> bool:
 def number(cell: str) -> float | None:
     """The number in a cell: NaN if it is missing, None if it is a word."""
     try:
-        # Python reads 1_2 as 12, but in a table it is a name.
         return float(cell) if "_" not in cell else None
     except ValueError:
         if MINUS in cell:  # as word processors write it
@@ -59,6 +56,22 @@ def number(cell: str) -> float | None:
 
 def is_word(cell: str) -> bool:
     return number(cell) is None
+
+
+def numbers_of(cells: Sequence[str], *, cell_by_cell: bool) -> tuple[FloatArray, list[int]]:
+    """The numbers of a row, NaN for missing cells and words, and the places of the words.
+
+    ``cell_by_cell`` is for rows with an underscore: Python reads 1_2 as 12, but in a table it is a name.
+    """
+    if not cell_by_cell:
+        try:
+            return np.array(cells, dtype=np.float64), []
+        except ValueError:
+            with suppress(ValueError):
+                return np.array([AS_NAN.get(cell, cell) for cell in cells], dtype=np.float64), []
+    values = [number(cell) for cell in cells]
+    words = [j for j, value in enumerate(values) if value is None]
+    return np.array(values, dtype=np.float64), words  # None becomes NaN
 
 
 def text_of(value: Any) -> str:
@@ -116,6 +129,10 @@ class NumberStyle:
         if self.thousands:
             cell = cell.replace(self.thousands, "")
         return cell.replace(",", ".") if self.decimal == "," else cell
+
+    def plain_row(self, cells: Sequence[str]) -> Sequence[str]:
+        """Many cells at once, joined by a character that no table has."""
+        return cells if self.is_plain else self.plain("\x1f".join(cells)).split("\x1f")
 
     def remark(self) -> str | None:
         if self.is_plain:

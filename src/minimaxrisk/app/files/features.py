@@ -11,14 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
-from minimaxrisk.analysis.columns import line_counters
-from minimaxrisk.analysis.names import BATCH, odd_names
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
 from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
-from minimaxrisk.app.files.quality import odd_whole_numbers, remark_on_clinical, remark_on_counters
-from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, counts_lines, transpose_hint
+from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, transpose_hint
 from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
 
 HOW = {
@@ -47,10 +44,17 @@ def without_duplicates(
     remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
     if duplicates == SUFFIX:
         return X, _numbered(names), remark
-    code = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    codes = np.array([code[name] for name in names])
-    merge = _merged_sparse if sparse.issparse(X) else _merged
-    return merge(X, codes, duplicates), list(code), remark
+    places: dict[str, list[int]] = {}
+    for j, name in enumerate(names):
+        places.setdefault(name, []).append(j)
+    merge = np.fmax.reduce if duplicates == MAX else _mean
+    columns = X.tocsc() if sparse.issparse(X) else X
+    same = (columns[:, ours] for ours in places.values() if len(ours) > 1)
+    merged = [merge(part.toarray() if sparse.issparse(part) else part, axis=1) for part in same]
+    X = _with_columns(columns[:, [ours[0] for ours in places.values()]], np.column_stack(merged))
+    ends = iter(range(len(places), X.shape[1]))
+    order = [j if len(ours) == 1 else next(ends) for j, ours in enumerate(places.values())]
+    return _columns_of(X, order), list(places), remark
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
@@ -66,35 +70,9 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return list(numbered)
 
 
-def _merged(X: FloatArray, codes: IntArray, duplicates: str) -> FloatArray:
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    by_name = X[:, order]
-    if duplicates == MAX:
-        return np.asarray(np.fmax.reduceat(by_name, starts, axis=1))
-    known = ~np.isnan(by_name)
-    n_known = np.add.reduceat(known.astype(np.float64), starts, axis=1)
-    sums = np.add.reduceat(np.where(known, by_name, 0.0), starts, axis=1)
+def _mean(X: FloatArray, axis: int) -> FloatArray:
     with np.errstate(invalid="ignore"):
-        return np.asarray(sums / n_known)
-
-
-def _merged_sparse(X: DataMatrix, codes: IntArray, duplicates: str) -> DataMatrix:
-    n, n_columns = int(codes.max()) + 1, len(codes)
-    if duplicates == MEAN and not np.isnan(X.data).any():
-        share = 1.0 / np.bincount(codes)[codes]
-        return sparse.csr_matrix(
-            X @ sparse.csr_matrix((share, (np.arange(n_columns), codes)), (n_columns, n))
-        )
-    by_name = X.tocsc()[:, np.argsort(codes, kind="stable")]
-    sizes = np.bincount(codes)
-    parts = []
-    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
-        part = by_name[:, end - size : end]
-        if size > 1:
-            part = sparse.csc_matrix(_merged(part.toarray(), np.zeros(size, dtype=np.intp), duplicates))
-        parts.append(part)
-    return sparse.csr_matrix(sparse.hstack(parts))
+        return np.asarray(np.nansum(X, axis=axis) / (~np.isnan(X)).sum(axis=axis))
 
 
 def training_features(
@@ -113,14 +91,6 @@ def training_features(
         _refuse_words(words, raw, where, f"{advice}.", options)
     keep = [j for j, name in enumerate(raw.names) if name not in aside]
     X, names = _columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
-    clinical = [name for name, kind in odd_names(names).items() if kind != BATCH]
-    counters = list(dict.fromkeys([*_counting_index(raw, names), *line_counters(X, names)]))
-    remarks = [
-        remark_on_clinical(clinical, len(names) - len(clinical), options),
-        odd_whole_numbers(X, names, options, known={*clinical, *counters}),
-        remark_on_counters(counters, options),
-        _remark_on_truths(truths),
-    ]
     if truths:
         X = _with_columns(X, np.column_stack([_truth_numbers(column) for column in truths.values()]))
         names += truths
@@ -137,19 +107,11 @@ def training_features(
             f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
             f"{listed(empty)}; pass {spell(options, 'ignore', empty[0])}."
         )
-    return X, names, [remark for remark in (*remarks, merged) if remark is not None]
+    return X, names, [remark for remark in (_remark_on_truths(truths), merged) if remark is not None]
 
 
 def _remark_on_truths(truths: Collection[str]) -> str | None:
     return f"Columns of true and false were read as 1 and 0: {listed(truths)}." if truths else None
-
-
-def _counting_index(raw: RawTable, names: Sequence[str]) -> list[str]:
-    """The first column if it counts the lines, however few they are."""
-    first = raw.first
-    if first is None or first.name not in names[:1] or len(first.cells) <= 2 or not counts_lines(first.cells):
-        return []
-    return [first.name]
 
 
 def model_features(

@@ -112,23 +112,26 @@ def _spelling(label: str) -> str:
     return text_of(value) if is_exact else label
 
 
-def missing_labels(column: TextArray) -> list[int]:
-    return [i for i, cell in enumerate(column) if is_missing(cell)]
+def missing_labels(column: TextArray | None) -> list[int]:
+    return [] if column is None else [i for i, cell in enumerate(column) if is_missing(cell)]
 
 
-def refuse_missing_labels(column: TextArray, samples: TextArray, target: str, where: object) -> None:
-    gone = missing_labels(column)
-    if gone:
+def refuse_missing_labels(labels: Labels, samples: TextArray, where: object) -> None:
+    gone, column = missing_labels(labels.column), labels.column
+    if gone and column is not None:
         spelled = sorted({column[i] for i in gone})
         raise ValueError(
-            f"{where}: every sample must have a label in {target!r}, got {len(gone)} of {len(column)} "
+            f"{where}: every sample must have a label in {labels.target!r}, got {len(gone)} of {len(column)} "
             f"missing (written {listed(spelled)}), the first for the samples {listed(samples[gone])}; "
             "complete them or remove these samples."
         )
 
 
-def check_classes(column: TextArray, y: np.ndarray, target: str, where: object) -> tuple[str, ...]:
+def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[str, ...]:
     """Refuse a column that does not hold classes; returns remarks on possible mistakes."""
+    column, target = labels.column, labels.target
+    assert y is not None
+    assert column is not None
     classes, counts = np.unique(y, return_counts=True)
     n, k = len(y), len(classes)
     if k == 1:
@@ -171,18 +174,18 @@ def _alone(classes: np.ndarray) -> list[str]:
     return [f"Only one sample has {which} {listed(classes)}."]
 
 
-class JoinedLabels(NamedTuple):
+class Labels(NamedTuple):
     """A label per sample, the name of their column, remarks, and the line of the labels file per sample."""
 
-    column: TextArray
-    target: str
-    remarks: tuple[str, ...]
-    lines: IntArray
+    column: TextArray | None = None
+    target: str | None = None
+    remarks: tuple[str, ...] = ()
+    lines: IntArray | None = None
 
 
 def join_by_name(
     table: LabelTable, samples: TextArray, request: ReadRequest, names_column: str | None
-) -> JoinedLabels:
+) -> Labels:
     """Labels in the order of the samples, whose names are in ``names_column`` of the data."""
     known = set(samples)
     remarks: tuple[str, ...] = ()
@@ -214,7 +217,7 @@ def join_by_name(
         n_unused = counted(len(unused), "sample")
         remarks += (f"The labels file has {n_unused} not in the data: {listed(unused, 3)}.",)
     lines = np.array([line_of[name] for name in samples], dtype=np.intp)
-    return JoinedLabels(table.columns[target][lines], _shown(table, target), remarks, lines)
+    return Labels(table.columns[target][lines], _shown(table, target), remarks, lines)
 
 
 def _respelled(table: LabelTable, samples: TextArray) -> tuple[LabelTable, tuple[str, ...]]:
@@ -245,7 +248,7 @@ def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
     )
 
 
-def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> JoinedLabels:
+def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> Labels:
     """Labels for data without sample names: as many lines as the data has rows."""
     n = data.n_rows
     _refuse_possible_key(table, data, request)
@@ -258,7 +261,7 @@ def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> Jo
             f"{spell(request.options, 'transpose', True)}."
         )
     remark = f"The data has no sample names, so the labels of {table.name} were joined line by line."
-    return JoinedLabels(column, _shown(table, target), (remark,), np.arange(n))
+    return Labels(column, _shown(table, target), (remark,), np.arange(n))
 
 
 def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest) -> None:
@@ -314,15 +317,14 @@ def columns_about_samples(
     return {name: _column(name, arranged, request, lines) for name in request.sample_columns}
 
 
-def columns_naming_owners(
-    arranged: Arranged, request: ReadRequest, lines: IntArray | None, target: str | None
-) -> dict[str, TextArray]:
+def columns_naming_owners(arranged: Arranged, request: ReadRequest, found: Labels) -> dict[str, TextArray]:
     """The columns that say by name what the samples were taken from, where some were taken from the same."""
     raw, labels = arranged.raw, request.labels
     columns = {name: raw.column(name) for name in (*raw.annotations, *raw.columns()) if names_an_owner(name)}
-    if labels is not None and lines is not None:
-        columns |= {name: cells[lines] for name, cells in labels.columns.items() if names_an_owner(name)}
-    known = {target, arranged.names_column, *request.sample_columns}
+    for name, cells in ({} if labels is None else labels.columns).items():
+        if names_an_owner(name):
+            columns[name] = cells[found.lines]
+    known = {found.target, arranged.names_column, *request.sample_columns}
     return {
         name: cells
         for name, cells in columns.items()

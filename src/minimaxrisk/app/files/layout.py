@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from statistics import mode
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.app.files.cells import (
@@ -28,7 +28,6 @@ from minimaxrisk.app.files.messages import brief, require_unique
 from minimaxrisk.app.files.study import ERROR, EVERY, ReadOptions, merge_advice, spell
 
 Result = TypeVar("Result")
-Records = Callable[[], Iterator[list[str]]]  # the rows of a table from its start, each a list of cells
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Spreadsheets on Western Windows write the first. The second has a character for every byte.
@@ -36,9 +35,25 @@ OTHERS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 PLAIN_CONTROLS = frozenset(b"\t\n\r\f\v\x1a")
 DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
 LABELS = ("class", "label", "target", "type", "diagnosis", "y")
-LOOKED_AT = 100_000  # cells; a column that turns out later to be text costs a slower reading, nothing else
+LOOKED_AT = 100_000  # cells
 TITLES = 8  # lines that may be a title
 MOST_WORDS = 1000  # of the first line, compared with the lines below it
+
+
+class Record(NamedTuple):
+    """A row of a table: its cells, the number of its line, and how many underscores it has."""
+
+    line: int
+    cells: list[str]
+    n_underscores: int
+
+    @classmethod
+    def of(cls, line: int, cells: list[str]) -> Record:
+        """The row of some cells."""
+        return cls(line, cells, "".join(cells).count("_"))
+
+
+Records = Callable[[], Iterator[Record]]  # the rows from the start of the table
 
 
 @dataclass(frozen=True)
@@ -115,22 +130,16 @@ class Layout:
 
     names: list[str]
     named: bool  # by a header
-    texts: list[int]
-    text_rows: bool  # whether there are lines of text among those of numbers
+    texts: frozenset[int]  # those known so far
     style: NumberStyle
     options: ReadOptions
-
-    @property
-    def header_rows(self) -> int:
-        return int(self.named)
 
     @property
     def width(self) -> int:
         return len(self.names)
 
     def number_columns(self) -> list[int]:
-        texts = set(self.texts)
-        return [j for j in range(self.width) if j not in texts]
+        return [j for j in range(self.width) if j not in self.texts]
 
 
 def find_delimiter(lines: Iterable[str]) -> str:
@@ -149,7 +158,10 @@ def find_delimiter(lines: Iterable[str]) -> str:
 
 
 def _splits_evenly(lines: Sequence[str], delimiter: str) -> bool:
-    header, *widths = (len(row) for row in csv.reader(lines, delimiter=delimiter))
+    if any('"' in line for line in lines):
+        header, *widths = (len(row) for row in csv.reader(lines, delimiter=delimiter))
+    else:
+        header, *widths = (line.count(delimiter) + 1 for line in lines)
     # A cell with a line break inside may have been cut off at the end.
     body = set(widths[:-1] if len(widths) > 2 else widths)
     # R leaves out the name of the column of row names.
@@ -167,44 +179,52 @@ def _some_lines(lines: Iterable[str]) -> list[str]:
     return some
 
 
+def records_of(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
+    """Rows of cells, with blanks around them; empty lines are left out."""
+    number, lines, blank = 0, iter(lines), f"{delimiter} \t\r\n"
+    for line in lines:
+        number += 1
+        if delimiter == " ":
+            line = " ".join(line.split())  # noqa: PLW2901
+        if '"' not in line:
+            if line.strip(blank):
+                yield Record(number, line.rstrip("\r\n").split(delimiter), line.count("_"))
+            continue
+        # A quoted cell may go on in the next lines.
+        reader = csv.reader(chain([line], lines), delimiter=delimiter, skipinitialspace=True)
+        cells = next(reader)
+        number += reader.line_num - 1
+        if any(cell.strip() for cell in cells):
+            yield Record.of(number, cells)
+
+
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     """Rows of cells without blanks around them; empty lines are left out."""
-    return (cells for _, cells in numbered_records(lines, delimiter))
-
-
-def numbered_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """As ``split_records``, each row with the number of its line."""
-    if delimiter == " ":
-        lines = (" ".join(line.split()) for line in lines)
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    for row in reader:
-        cells = [cell.strip() for cell in row]
-        if any(cells):
-            yield reader.line_num, cells
+    return ([cell.strip() for cell in record.cells] for record in records_of(lines, delimiter))
 
 
 def lines_of_title(
-    numbered: Iterable[tuple[int, Sequence[str]]], where: object, options: ReadOptions
+    records: Iterable[Record], where: object, options: ReadOptions
 ) -> tuple[int, tuple[str, ...]]:
     """The number of the last line of a title above the table, 0 for none, and a remark on it.
 
     A title is one cell of words above a table of three columns or more. Refused is a first line below it
     that has far fewer cells than most lines.
     """
-    lines = list(islice(numbered, TITLES))
-    widths = [_filled_width(row) for _, row in lines]
+    lines = list(islice(records, TITLES))
+    widths = [_filled_width(record.cells) for record in lines]
     if len(lines) < 2:
         return 0, ()
     usual = mode(widths[1:])
     words: list[str] = []
     while len(words) < len(lines) - 1 and widths[len(words)] == 1 and usual > 2:
-        cell = next(cell for cell in lines[len(words)][1] if cell)
+        cell = next(cell.strip() for cell in lines[len(words)].cells if cell.strip())
         if not is_word(cell):
             break
         words.append(cell)
-    first, width = lines[len(words)][0], widths[len(words)]
+    first, width = lines[len(words)].line, widths[len(words)]
     if 2 * width < usual:
-        wide = next(number for (number, _), other in zip(lines, widths, strict=True) if other == usual)
+        wide = lines[widths.index(usual)].line
         raise ValueError(
             f"{where}: line {first} has {counted(width, 'cell')} and line {wide} has {usual}. "
             "If the lines above the header are a title or comment, pass "
@@ -213,23 +233,23 @@ def lines_of_title(
     if not words:
         return 0, ()
     remark = f"Skipped {counted(len(words), 'line')} above the table, a title: {listed(words, 2)}."
-    return lines[len(words) - 1][0], (remark,)
+    return lines[len(words) - 1].line, (remark,)
 
 
 def _filled_width(row: Sequence[str]) -> int:
     """Number of cells without the empty ones at the end, which spreadsheets leave behind."""
-    return max((j + 1 for j, cell in enumerate(row) if cell), default=0)
+    return next((j for j in range(len(row), 0, -1) if row[j - 1].strip()), 0)
 
 
 def find_layout(
     records: Records, where: object, *, options: ReadOptions, splits_at_commas: bool = True
 ) -> Layout:
     """The layout that the first lines show; where cells are split at commas, 1,5 is not a number."""
-    rows = records()
+    rows = ([cell.strip() for cell in record.cells] for record in records())
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{where} must hold a table, got only blank lines.")
-    body = list(islice(rows, max(10, min(100, LOOKED_AT // len(first)))))
+    body = list(islice(rows, n_looked_at(len(first))))
     style = find_number_style(body or [first], where, splits_at_commas=splits_at_commas)
     if not style.is_plain:
         body = [[style.plain(cell) for cell in row] for row in body]
@@ -244,9 +264,7 @@ def find_layout(
         )
     else:
         names = _completed(first, body)
-    texts, text_rows = _find_texts(body, names, named)
-    as_text = options.as_text
-    texts = sorted({*texts, *(j for j, name in enumerate(names) if name in as_text or EVERY in as_text)})
+    texts = _find_texts(body, names, named, options.as_text)
     if named:
         # Columns of text are known by their names; those of numbers may be merged.
         is_merged = options.duplicates != ERROR
@@ -254,7 +272,26 @@ def find_layout(
         remedy = "rename them" if is_merged else f"rename them, {merge_advice(options)}"
         own = [name for name in names if name and name in kept]
         require_unique(own, where, what="the names in the header", remedy=remedy)
-    return Layout(names, named, texts, text_rows, style, options)
+    return Layout(names, named, texts, style, options)
+
+
+def n_looked_at(width: int) -> int:
+    """How many rows show what a column holds; one that turns out later to be text costs another reading."""
+    return max(10, min(100, LOOKED_AT // width))
+
+
+def _find_texts(
+    body: Sequence[Sequence[str]], names: Sequence[str], named: bool, as_text: frozenset[str]
+) -> frozenset[int]:
+    """The columns that are text whatever they hold."""
+    texts = {j for j, name in enumerate(names) if name in as_text or EVERY in as_text}
+    # Names of rows may be numbers, but they have no fractions.
+    if named and is_identifier(names[0]) and not any("." in row[0] for row in body):
+        texts.add(0)
+    # Spreadsheets leave empty columns behind.
+    filled = max((_filled_width(row) for row in body), default=0)
+    without = range(1, len(names)) if named else range(max(filled, 1), len(names))
+    return frozenset(texts.union(j for j in without if not named or not names[j]))
 
 
 def _completed(header: list[str], body: Sequence[Sequence[str]]) -> list[str]:
@@ -272,7 +309,7 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the first line holds names and not values."""
     if len(first) > 10 and list(first[:-1]) == [str(j) for j in range(len(first) - 1)]:
         return True  # it numbers the columns
-    words = [j for j, cell in enumerate(first) if is_word(cell)][:MOST_WORDS]
+    words = list(islice((j for j, cell in enumerate(first) if is_word(cell)), MOST_WORDS))
     if not words:
         return False
     return (
@@ -299,33 +336,3 @@ def _has_only_new_words(first: Sequence[str], words: Sequence[int], body: Sequen
     """Whether the first line holds words alone, and none of them occurs again below it."""
     again = any(row[j] == first[j] for row in body for j in words if j < len(row))
     return not again and all(is_word(cell) or not cell for cell in first)
-
-
-def is_line_of_words(n_words: int, n_missing: int, n_cells: int) -> bool:
-    """Whether a line holds words alone, such as the diagnoses of samples in columns."""
-    filled = n_cells - n_missing
-    return n_words >= 3 and n_words >= 0.9 * filled and 2 * filled >= n_cells
-
-
-def _find_texts(body: Sequence[Sequence[str]], names: Sequence[str], named: bool) -> tuple[list[int], bool]:
-    """Columns with words, and whether a few lines hold words alone; these lines do not count for columns."""
-    width = len(names)
-    even = [row for row in body if len(row) == width]
-    words = [[is_word(cell) for cell in row] for row in even]
-    # The first cell of a line of words names it.
-    aside = [
-        is_line_of_words(sum(row[1:]), cells[1:].count(""), width - 1)
-        for row, cells in zip(words, even, strict=True)
-    ]
-    text_rows = any(aside) and 2 * sum(aside) <= len(words)
-    rows = [row for row, is_aside in zip(words, aside, strict=True) if not (text_rows and is_aside)]
-    texts = {j for row in rows for j, word in enumerate(row) if word}
-    # Names may be numbers, but they have no fractions.
-    if text_rows or (named and is_identifier(names[0]) and not any("." in row[0] for row in even)):
-        texts.add(0)
-    # Columns without a name are looked at whole: spreadsheets leave empty ones behind.
-    texts.update(j for j in range(1, width) if not names[j])
-    if not named:
-        filled = max((_filled_width(row) for row in even), default=0)
-        texts.update(range(max(filled, 1), width))
-    return sorted(texts), text_rows

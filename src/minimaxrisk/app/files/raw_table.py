@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from minimaxrisk.app.files.cells import (
 from minimaxrisk.app.files.matching import match_features
 from minimaxrisk.app.files.messages import nearest, require_unique
 from minimaxrisk.app.files.study import (
-    AUTO,
     ERROR,
     LOOSE,
     MEAN,
@@ -136,22 +135,6 @@ class RawTable:
         return all(map(is_word, cells)) or (not self.named and len(cells) >= 5 and counts_lines(cells))
 
 
-def check_names(names: Sequence[str], texts: Collection[str], options: ReadOptions, **known: Any) -> None:
-    """Let ``options.early_check`` see a table without its values, if no column or row is the target.
-
-    ``known`` are the other attributes of the ``RawTable``, ``first`` or ``samples`` among them.
-    """
-    if options.early_check is None:
-        return
-    raw = RawTable(np.empty((0, 0)), [name for name in names if name not in texts], **known)
-    rows = raw.row_names()
-    assert rows is not None
-    if options.early_check.target in {*names, *texts, *raw.annotations, *rows}:
-        return
-    numbers = np.broadcast_to(0.0, (len(rows), len(raw.names)))
-    options.early_check.refuse(replace(raw, numbers=numbers, texts=dict.fromkeys(texts, rows)))
-
-
 def could_name_rows(name: str, cells: TextArray | None) -> bool:
     """Whether a column holds unique words, or unique values under the name of an identifier."""
     if cells is None or len(set(cells)) < len(cells) or any(map(is_missing, cells)):
@@ -241,13 +224,12 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
     options, names = request.options, raw.row_names()
     if raw.settled:
         if options.transpose:
-            effect = "decided nothing" if options.transpose == AUTO else "has no effect"
-            remark = f"{effect}: the format of the file says where the samples are."
+            remark = "has no effect: the format of the file says where the samples are."
             raw = raw.with_remarks(f"{spell(options, 'transpose', True)} {remark}")
         return raw, _ignored(request, raw, ())
     rows = [*(names if names is not None else ()), *raw.lines]
     reason = f"because of {spell(options, 'transpose', True)}" if options.transpose else None
-    if options.finds_orientation:
+    if options.transpose is None:
         reason = _reason_to_turn(raw, set(rows), request)
     if reason is None:
         return _remark_on_rows(raw, request), _ignored(request, raw, ())
@@ -263,16 +245,11 @@ def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
 
 def _remark_on_rows(raw: RawTable, request: ReadRequest) -> RawTable:
     """The table with a remark that rows were taken as samples, where they could be genes."""
-    if not request.options.finds_orientation:
+    hint = transpose_hint(raw, request.options)
+    if not hint or request.options.transpose is not None or request.for_model:
         return raw
-    hint = "" if request.for_model else transpose_hint(raw, request.options)
-    if not hint and request.options.transpose != AUTO:
-        return raw
-    columns, reason = {*raw.columns(), *raw.annotations}, ""
-    if request.for_model and columns.intersection(request.features):
-        reason = ", since the features of the model are columns"
-    elif not request.for_model and request.target in columns:
-        reason = f", since {request.target!r} is a column"
+    is_column = request.target in {*raw.columns(), *raw.annotations}
+    reason = f", since {request.target!r} is a column" if is_column else ""
     return raw.with_remarks(f"Rows were taken as samples{reason}.{hint}")
 
 
@@ -432,7 +409,7 @@ def _refuse_unmatched(
     if names is not None and labels.matches(names):
         return
     places = {} if names is None else {place: list(names)}
-    if not raw.settled and raw.named and request.options.finds_orientation:
+    if not raw.settled and raw.named and request.options.transpose is None:
         first = None if raw.first is None else raw.first.name
         places[f"The header of {request.where.name}"] = [name for name in raw.columns() if name != first]
     for where, candidates in places.items():

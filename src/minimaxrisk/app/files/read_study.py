@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.files import binary_formats as formats
 from minimaxrisk.app.files.cells import TextArray, text_array
 from minimaxrisk.app.files.features import model_features, training_features
 from minimaxrisk.app.files.labels import (
-    JoinedLabels,
+    Labels,
     as_labels,
     check_classes,
     columns_about_samples,
@@ -29,11 +29,10 @@ from minimaxrisk.app.files.labels import (
 from minimaxrisk.app.files.layout import TextFile, head, read_text
 from minimaxrisk.app.files.messages import COMMAND_LINE, brief
 from minimaxrisk.app.files.quality import refuse_infinite
-from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, could_name_rows, with_names_of
+from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, with_names_of
 from minimaxrisk.app.files.study import (
     EVERY,
     LOOSE,
-    EarlyCheck,
     LabelTable,
     ReadOptions,
     ReadRequest,
@@ -189,38 +188,39 @@ def read_training_study(
     path = Path(path)
     label_table = _label_table(path, labels, options)
     request = ReadRequest(path, target, ignore, options, label_table, sample_columns=sample_columns)
-    reading = _as_written(options, target, *sample_columns)
-    if target is not None and label_table is None:
-
-        def refuse(outline: RawTable) -> None:
-            find_target(arrange(outline, request).raw, request)
-
-        reading = replace(reading, early_check=EarlyCheck(target, refuse))
-    raw = read_raw_table(path, reading)
+    raw = read_raw_table(path, _as_written(options, target, *sample_columns))
     arranged = arrange(raw, request)
-    column, target, aside, remarks, lines = _labels(arranged, request)
-    about = columns_about_samples(arranged, request, lines)
-    X, names, more = training_features(
-        arranged.raw, {*aside, *about}, path, options, has_names=arranged.has_names
-    )
-    where = path if label_table is None else label_table
-    refuse_missing_labels(column, arranged.samples, target, where)
-    y = as_labels(column)
-    classes = check_classes(column, y, target, where)
-    study = Study(
+    found = _find_labels(arranged, request, needed=True)
+    about = columns_about_samples(arranged, request, found.lines)
+    aside = {*_aside(arranged, found.target), *about}
+    X, names, more = training_features(arranged.raw, aside, path, options, has_names=arranged.has_names)
+    study = _study(arranged, found, request, X, names, about, more)
+    remarks = check_classes(found, study.y, label_table or path)
+    refuse_infinite(study, advice=f"correct them, or pass {spell(options, 'ignore')} for their columns")
+    return replace(study, remarks=(*study.remarks, *remarks))
+
+
+def _study(  # noqa: PLR0917
+    arranged: Arranged,
+    found: Labels,
+    request: ReadRequest,
+    X: DataMatrix,
+    names: Sequence[str],
+    about: dict[str, TextArray],
+    remarks: Sequence[str],
+) -> Study:
+    return Study(
         X,
         text_array(names),
         arranged.samples,
         arranged.has_names,
-        y,
-        target,
-        path,
-        (*arranged.raw.remarks, *remarks, *more, *classes),
+        None if found.column is None else as_labels(found.column),
+        found.target,
+        request.where,
+        (*arranged.raw.remarks, *found.remarks, *remarks),
         about,
-        columns_naming_owners(arranged, request, lines, target),
+        columns_naming_owners(arranged, request, found),
     )
-    refuse_infinite(study, advice=f"correct them, or pass {spell(options, 'ignore')} for their columns")
-    return study
 
 
 def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) -> LabelTable | None:
@@ -236,21 +236,33 @@ def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) ->
     return _read_labels(source, options)
 
 
-def _labels(
-    arranged: Arranged, request: ReadRequest
-) -> tuple[TextArray, str, set[str], tuple[str, ...], IntArray | None]:
-    """Labels as text, the name of their column, all columns that are not features, remarks, and lines."""
-    if request.labels is None:
-        target = find_target(arranged.raw, request)
-        column = arranged.raw.column(target)
-        assert column is not None
-        is_feature_too = target in arranged.raw.annotations and target in arranged.raw.columns()
+def _find_labels(arranged: Arranged, request: ReadRequest, *, needed: bool) -> Labels:
+    """The labels that the caller's file has, or its labels file; none where none are needed."""
+    raw, target = arranged.raw, request.target
+    if request.labels is not None:
+        found = _joined(arranged, request.labels, request)
+        refuse_missing_labels(found, arranged.samples, request.labels)
+        is_feature = found.target in raw.columns() and found.target not in arranged.aside
+        if is_feature and not request.for_model:
+            remark = f"Left out the column {found.target!r} of the data: the labels file has it."
+            found = found._replace(remarks=(*found.remarks, remark))
+        return found
+    has_target = target is not None and raw.column(target) is not None
+    if not needed and not has_target and raw.label is None:
+        return Labels()
+    is_own = request.for_model and not has_target and raw.label is not None
+    target = raw.label if is_own else find_target(raw, request)
+    assert target is not None
+    found = Labels(raw.column(target), target)
+    if needed:
+        refuse_missing_labels(found, arranged.samples, request.where)
+    elif gone := missing_labels(found.column):
+        remark = f"The labels in {target!r} were left out: {len(gone)} of {arranged.raw.n_rows} are missing."
+        return Labels(None, target, (remark,))
+    if not request.for_model and target in raw.annotations and target in raw.columns():
         remark = f"{target!r} is a feature too: the labels are those outside of the table."
-        return column, target, _aside(arranged, target), (remark,) if is_feature_too else (), None
-    column, target, remarks, lines = _joined(arranged, request.labels, request)
-    if target in arranged.raw.columns() and target not in arranged.aside:
-        remarks = (*remarks, f"Left out the column {target!r} of the data: the labels file has it.")
-    return column, target, {*arranged.aside, target}, remarks, lines
+        return found._replace(remarks=(remark,))
+    return found
 
 
 def _as_written(options: ReadOptions, *columns: str | None) -> ReadOptions:
@@ -266,7 +278,7 @@ def _aside(arranged: Arranged, target: str | None) -> set[str]:
     return {*arranged.aside, target}
 
 
-def _joined(arranged: Arranged, labels: LabelTable, request: ReadRequest) -> JoinedLabels:
+def _joined(arranged: Arranged, labels: LabelTable, request: ReadRequest) -> Labels:
     raw = arranged.raw
     if arranged.has_names:
         return join_by_name(labels, arranged.samples, request, arranged.names_column)
@@ -334,61 +346,13 @@ def read_study_for_model(
     request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns)
     request.refuse_ignored_features()
     arranged = arrange(raw, request)
-    column, found, remarks, lines = _labels_if_any(arranged, request, needs_labels=needs_labels)
-    about = columns_about_samples(arranged, request, lines)
-    aside = {*_aside(arranged, found), *about}
-    X, more = model_features(arranged.raw, aside, features, path, options, used=used)
-    remarks = (*remarks, *_remark_on_numbered(arranged, {*known, *aside}, options))
-    study = Study(
-        X,
-        text_array(features),
-        arranged.samples,
-        arranged.has_names,
-        None if column is None else as_labels(column),
-        found,
-        path,
-        (*arranged.raw.remarks, *remarks, *more),
-        about,
-        columns_naming_owners(arranged, request, lines, found),
-    )
+    found = _find_labels(arranged, request, needed=needs_labels)
+    about = columns_about_samples(arranged, request, found.lines)
+    aside = {*_aside(arranged, found.target), *about}
+    X, remarks = model_features(arranged.raw, aside, features, path, options, used=used)
+    study = _study(arranged, found, request, X, features, about, remarks)
     refuse_infinite(study, advice="correct them")
     return study
-
-
-def _remark_on_numbered(arranged: Arranged, others: set[str], options: ReadOptions) -> tuple[str, ...]:
-    """A remark that samples have numbers for names, where an ignored column could hold their names."""
-    raw = arranged.raw
-    if arranged.has_names:
-        return ()
-    found = [name for name in raw.columns() if name not in others and could_name_rows(name, raw.column(name))]
-    if not found:
-        return ()
-    option = spell(options, "samples", found[0])
-    return (f"The samples are numbered. If {found[0]!r} holds their names, pass {option}",)
-
-
-def _labels_if_any(
-    arranged: Arranged, request: ReadRequest, *, needs_labels: bool
-) -> tuple[TextArray | None, str | None, tuple[str, ...], IntArray | None]:
-    """Labels as text and the name of their column, if the file has them or must have them."""
-    raw = arranged.raw
-    if request.labels is not None:
-        column, target, remarks, lines = _joined(arranged, request.labels, request)
-        refuse_missing_labels(column, arranged.samples, target, request.labels)
-        return column, target, remarks, lines
-    has_target = request.target is not None and raw.column(request.target) is not None
-    if not has_target and raw.label is None and not needs_labels:
-        return None, None, (), None
-    target = (None if has_target else raw.label) or find_target(raw, request)
-    labels = raw.column(target)
-    assert labels is not None
-    if needs_labels:
-        refuse_missing_labels(labels, arranged.samples, target, request.where)
-    gone = missing_labels(labels)
-    if gone:
-        remark = f"The labels in {target!r} were left out: {len(gone)} of {len(labels)} are missing."
-        return None, target, (remark,), None
-    return labels, target, (), None
 
 
 def _read_labels(path: Path, options: ReadOptions) -> LabelTable:

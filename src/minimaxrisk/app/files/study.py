@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,17 +25,8 @@ DELIMITER_WORDS = {
     "pipe": "|",
 }
 EVERY = "*"
-AUTO = "auto"
 EXACT, LOOSE = "exact", "loose"  # values of ``match_names``
 ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # values of ``duplicates``
-
-
-@dataclass(frozen=True)
-class EarlyCheck:
-    """Refuses a table without the target by its names alone, as if all of it had been read."""
-
-    target: str
-    refuse: Callable[[Any], None]  # given a ``RawTable`` of names
 
 
 @dataclass(frozen=True)
@@ -53,9 +43,8 @@ class ReadOptions:
         Whether the first line names the columns.
     samples : str or None, default=None
         The column with the names of the samples.
-    transpose : bool, "auto" or None, default=None
-        Whether the file has features in rows and samples in columns; ``"auto"`` lets the file decide, as None
-        does, and adds a remark on what was decided.
+    transpose : bool or None, default=None
+        Whether the file has features in rows and samples in columns.
     sheet : str or None, default=None
         The sheet of a workbook.
     labels_sheet : str or None, default=None
@@ -72,15 +61,13 @@ class ReadOptions:
         (samples). Names that could be several are refused.
     as_text : frozenset of str, default=frozenset()
         Columns to keep as they are written, so that 01 and 1 are two values; ``"*"`` means all.
-    early_check : EarlyCheck or None, default=None
-        What to look at before the numbers of a large table are read.
     spelling : {"python", "command line"}, default="python"
         How messages write options: ``target="x"`` or ``--target x``.
 
     Raises
     ------
     ValueError
-        If ``delimiter`` is neither one character nor a known word, or ``transpose`` something else.
+        If ``delimiter`` is neither one character nor a known word.
 
     Examples
     --------
@@ -92,7 +79,7 @@ class ReadOptions:
     delimiter: str | None = None
     header: bool | None = None
     samples: str | None = None
-    transpose: bool | str | None = None
+    transpose: bool | None = None
     sheet: str | None = None
     labels_sheet: str | None = None
     layer: str | None = None
@@ -100,12 +87,9 @@ class ReadOptions:
     duplicates: str = ERROR
     match_names: str = EXACT
     as_text: frozenset[str] = frozenset()
-    early_check: EarlyCheck | None = None
     spelling: str = PYTHON
 
     def __post_init__(self) -> None:
-        if self.transpose not in (None, AUTO, True, False):
-            raise ValueError(f"transpose must be True, False, {AUTO!r} or None, got {self.transpose!r}.")
         if self.delimiter is None:
             return
         delimiter = DELIMITER_WORDS.get(self.delimiter.lower(), self.delimiter)
@@ -117,11 +101,6 @@ class ReadOptions:
             )
         object.__setattr__(self, "delimiter", delimiter)
 
-    @property
-    def finds_orientation(self) -> bool:
-        """Whether the file decides if features are in rows."""
-        return self.transpose in (None, AUTO)
-
 
 def spell(options: ReadOptions, name: str, *values: str | bool | int) -> str:
     """An option as the caller writes it: ``--skip-lines 3``, or ``ReadOptions(skip_lines=3)`` in Python."""
@@ -129,11 +108,6 @@ def spell(options: ReadOptions, name: str, *values: str | bool | int) -> str:
     if options.spelling == COMMAND_LINE or not hasattr(options, name):
         return text
     return f"ReadOptions({text if values else f'{name}=...'})"
-
-
-def spell_ignored(options: ReadOptions, names: Sequence[str], most: int) -> str:
-    """The option that leaves out the first few columns, with dots if there are more."""
-    return spell(options, "ignore", *names[:most]) + " ..." * (len(names) > most)
 
 
 def merge_advice(options: ReadOptions) -> str:

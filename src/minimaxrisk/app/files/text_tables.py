@@ -1,7 +1,7 @@
 """Tables in text files: comma-separated tables and their kin, GCT files, series matrices of GEO.
 
-NumPy's parser reads tables without missing numbers quickly; others are read cell by cell, and columns may
-turn out late to be text.
+A table is read line by line: NumPy takes all numbers of a line at once, and a line with words is looked at
+cell by cell.
 """
 
 from __future__ import annotations
@@ -11,36 +11,31 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
-from operator import itemgetter
 
 import numpy as np
 
 from minimaxrisk._utils.arguments import counted, listed
-from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.app.files.cells import AS_NAN, TextArray, is_missing, is_word, number, text_array
+from minimaxrisk.app.files.cells import TextArray, is_missing, is_word, numbers_of, text_array
 from minimaxrisk.app.files.layout import (
     TITLES,
     Layout,
+    Record,
     Records,
     TextFile,
     find_delimiter,
     find_layout,
-    is_line_of_words,
     lines_of_title,
-    numbered_records,
+    n_looked_at,
+    records_of,
     split_records,
 )
 from minimaxrisk.app.files.messages import brief, require_unique
-from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, check_names, transposed
+from minimaxrisk.app.files.raw_table import FirstColumn, RawTable, transposed
 from minimaxrisk.app.files.study import ReadOptions, spell
 
 Lines = Callable[[], Iterator[str]]
 
 TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"  # of GEO
-
-
-class _NeedsCellsError(Exception):
-    """The quick parser cannot read the table."""
 
 
 def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
@@ -53,7 +48,7 @@ def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
             return chain(repeat("\n", begin), islice(file.lines(), begin, None))
 
         delimiter = options.delimiter or _delimiter_below_title(lines())
-        last, title = lines_of_title(numbered_records(lines(), delimiter), file.path, options)
+        last, title = lines_of_title(records_of(lines(), delimiter), file.path, options)
         begin = max(begin, last)
         raw = table_of_lines(lines, file.path, delimiter=delimiter, options=options)
         skipped = (f"Skipped {counted(n_comments, 'line')} above the table, beginning with #.",)
@@ -98,201 +93,88 @@ def _is_header_of(comment: str, line: str, delimiter: str | None) -> bool:
 def table_of_lines(lines: Lines, where: object, *, delimiter: str, options: ReadOptions) -> RawTable:
     """The table in some lines, which may be part of a file."""
 
-    def records() -> Iterator[list[str]]:
-        return split_records(lines(), delimiter)
+    def records() -> Iterator[Record]:
+        return records_of(lines(), delimiter)
 
-    splits_at_commas = delimiter == ","
-    layout = find_layout(records, where, options=options, splits_at_commas=splits_at_commas)
-    if options.early_check is not None and layout.named and options.early_check.target not in layout.names:
-        rows = text_array(islice(_first_cells(lines(), delimiter), 1, None))
-        first = FirstColumn(layout.names[0], rows)
-        check_names(layout.names, [layout.names[j] for j in layout.texts], options, first=first)
-    is_quick = layout.style.is_plain or not splits_at_commas
-    if is_quick and not layout.text_rows and layout.number_columns():
-        try:
-            return table_of_body(_read_quickly(lines, layout, delimiter, where), layout, where)
-        except _NeedsCellsError:
-            pass
+    layout = find_layout(records, where, options=options, splits_at_commas=delimiter == ",")
     return table_of_records(records, layout, where)
 
 
-def _first_cells(lines: Iterator[str], delimiter: str) -> Iterator[str]:
-    """The first cell of each line that is not blank, without splitting the rest."""
-    for line in lines:
-        if line.strip():
-            cell = line.lstrip().partition(delimiter)[0]
-            yield (next(csv.reader([line], delimiter=delimiter))[0] if '"' in cell else cell).strip()
-
-
-def _read_quickly(lines: Lines, layout: Layout, delimiter: str, where: object) -> Body:
-    """Numbers by np.loadtxt while the cells of text are taken from the lines on their way to it."""
-    body = Body(layout.number_columns(), {j: [] for j in {0, *layout.texts}})
-    feed = _feed(lines(), layout, delimiter, body)
-    columns: Sequence[int] | None = body.columns if len(body.columns) < layout.width else None
-    try:
-        body.numbers = np.loadtxt(
-            feed, delimiter=delimiter, usecols=columns, quotechar='"', comments=None, ndmin=2
-        )
-    except _RaggedError as error:
-        number, width = error.args
-        raise _ragged(where, f"line {number}", layout, width) from None
-    except (ValueError, _NeedsCellsError) as error:
-        raise _NeedsCellsError from error
-    return body
-
-
-class _RaggedError(Exception):
-    """Number and width of a line of another length, which no parser can read."""
-
-
-def _feed(lines: Iterator[str], layout: Layout, delimiter: str, body: Body) -> Iterator[str]:
-    """The lines below the header as NumPy is to see them, their texts appended to ``body``."""
-    numbered = enumerate(lines, start=1)
-    blank = delimiter + " \t\r\n"
-    columns = sorted(body.texts)
-    texts = [body.texts[j] for j in columns]
-    if layout.named:  # the header may have blank lines before it and line breaks inside
-        next(split_records((line for _, line in numbered), delimiter))
-    for line_number, raw in numbered:
-        line = " ".join(raw.split()) if delimiter == " " else raw.rstrip("\r\n")
-        if not line.strip(blank):
-            continue
-        if '"' in line and line.count('"') % 2:
-            raise _NeedsCellsError  # a line break inside a cell
-        width = line.count(delimiter) + 1
-        if width != layout.width and '"' in line:
-            width = len(next(csv.reader([line], delimiter=delimiter)))
-        if width != layout.width:
-            raise _RaggedError(line_number, width)
-        for column, cell in zip(texts, _pick(line, delimiter, columns, width), strict=True):
-            column.append(cell.strip())
-        yield line if layout.style.is_plain else layout.style.plain(line)
-
-
-def _pick(line: str, delimiter: str, columns: Sequence[int], width: int) -> list[str]:
-    """Some cells of a line, splitting no more of it than needed from the nearer end."""
-    front = [j for j in columns if 2 * j < width]
-    back = columns[len(front) :]
-    start = line.split(delimiter, front[-1] + 1) if front else []
-    end = line.rsplit(delimiter, width - back[0]) if back else []
-    cells = [*(start[j] for j in front), *(end[j - width] for j in back)]
-    if '"' not in line:
-        return cells
-    if any(cell.count('"') % 2 for cell in (*start[:-1], *end[1:])):
-        # A delimiter inside quotation marks.
-        row = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
-        return [row[j] for j in columns]
-    return [next(csv.reader([cell], delimiter=delimiter), [""])[0] if '"' in cell else cell for cell in cells]
-
-
-FEW_TEXT_ROWS = 0.1  # of the rows: as many may hold words, such as diagnoses, among rows of numbers
-
-
 @dataclass
-class Body:
+class _Body:
     """The values below the header while they are read."""
 
-    columns: list[int]  # those of numbers
-    texts: dict[int, list[str]]  # of the other columns, and always of the first
-    numbers: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    text_rows: dict[int, list[str]] = field(default_factory=dict)
+    texts: dict[int, list[str]]  # of the columns that are no numbers, and always of the first
+    numbers: array[float] = field(default_factory=lambda: array("d"))
+    text_rows: dict[int, list[str]] = field(default_factory=dict)  # words alone, such as diagnoses
+    late: set[int] = field(default_factory=set)  # columns of numbers in which there are words
 
 
 def table_of_records(records: Records, layout: Layout, where: object) -> RawTable:
-    """The table that ``records`` gives, read twice if a column turns out late to be text."""
-    body = Body(layout.number_columns(), {j: [] for j in {0, *layout.texts}})
-    late = _read_rows(lambda: islice(records(), layout.header_rows, None), layout, body, where)
-    if late:
-        _move_to_texts(records, layout, body, late)
-    return table_of_body(body, layout, where)
+    """The table that ``records`` gives, read again if a column turns out late to be text."""
+    late = _read_rows(islice(records(), n_looked_at(layout.width)), layout, where).late
+    while True:
+        layout = replace(layout, texts=layout.texts.union(late))
+        body = _read_rows(records(), layout, where)
+        if not body.late:
+            return _table_of_body(body, layout, where)
+        late = body.late
 
 
-def _read_rows(records: Records, layout: Layout, body: Body, where: object) -> list[int]:
-    """Fill ``body``; returns the columns of numbers in which there are words."""
-    values = array("d")
-    words: list[tuple[int, int]] = []
-    pick = _picker(body.columns)
-    for i, row in enumerate(records()):
+def _read_rows(records: Iterator[Record], layout: Layout, where: object) -> _Body:
+    columns, texts = layout.number_columns(), sorted(layout.texts)
+    is_range = not columns or columns[-1] - columns[0] == len(columns) - 1
+    kept = slice(columns[0], columns[-1] + 1) if columns and is_range else slice(0)
+    n_names = int(columns[:1] == [0])  # the first cell of a row of words names it
+    body = _Body({j: [] for j in sorted({0, *layout.texts})})
+    for i, (line, row, n_underscores) in enumerate(islice(records, int(layout.named), None)):
         if len(row) != layout.width:
-            raise _ragged(where, f"row {i + 1 + layout.header_rows}", layout, len(row))
-        for j, texts in body.texts.items():
-            texts.append(row[j])
-        cells = pick(row)
-        if not layout.style.is_plain:
-            cells = [layout.style.plain(cell) for cell in cells]
-        start = len(values)
-        try:
-            values.extend(map(float, cells))
-            wrong = [j for j, cell in enumerate(cells) if "_" in cell] if "_" in "".join(cells) else []
-        except ValueError:
-            del values[start:]
-            wrong = _extend_slowly(values, cells)
-        if len(wrong) >= 3 and is_line_of_words(len(wrong), sum(map(is_missing, cells)), len(cells)):
-            body.text_rows[i] = list(pick(row))
+            raise ValueError(
+                f"{where}: line {line} must have {counted(layout.width, 'cell')} like the first, got "
+                f"{len(row)}; correct it, or pass {spell(layout.options, 'delimiter')} if the cells are "
+                "split at the wrong character."
+            )
+        for j, column in body.texts.items():
+            column.append(row[j])
+        cells = row[kept] if is_range else [row[j] for j in columns]
+        has_underscore = n_underscores > 0 and n_underscores > sum(row[j].count("_") for j in texts)
+        numbers, words = numbers_of(layout.style.plain_row(cells), cell_by_cell=has_underscore)
+        body.numbers.frombytes(numbers.tobytes())
+        if len(words) >= 3 and _are_words(cells[n_names:], sum(j >= n_names for j in words)):
+            body.text_rows[i] = cells
         else:
-            words.extend((i, j) for j in wrong)
-    n_rows = len(body.texts[0])
-    body.numbers = np.frombuffer(values, dtype=np.float64).reshape(n_rows, len(body.columns))
-    if not layout.text_rows and len(body.text_rows) > FEW_TEXT_ROWS * n_rows:
-        # Too many lines of words: their columns are text.
-        words.extend((i, j) for i in body.text_rows for j in range(len(body.columns)))
-        body.text_rows = {}
-    return sorted({body.columns[j] for _, j in words})
+            body.late.update(columns[j] for j in words)
+    if body.late:  # rows of words are those in which the other columns hold words
+        return body
+    if 2 * len(body.text_rows) > len(body.texts[0]):  # not rows of words, but columns
+        for row in body.text_rows.values():
+            body.late.update(j for j, cell in zip(columns, row, strict=True) if is_word(cell))
+    elif body.text_rows and n_names:
+        body.late.add(0)
+    return body
 
 
-def _extend_slowly(values: array[float], cells: Sequence[str]) -> list[int]:
-    """As ``values.extend(map(float, cells))`` with NaN for missing cells; returns where words are."""
-    start = len(values)
-    spelled = [AS_NAN.get(cell, cell) for cell in cells]
-    try:
-        values.extend(map(float, spelled))
-    except ValueError:
-        del values[start:]
-        found = [number(cell) for cell in spelled]
-        values.extend(np.nan if value is None else value for value in found)
-        return [j for j, value in enumerate(found) if value is None]
-    return [j for j, cell in enumerate(spelled) if "_" in cell]
+def _are_words(cells: Sequence[str], n_words: int) -> bool:
+    """Whether a row holds words alone, such as the diagnoses of samples in columns."""
+    n_filled = len(cells) - sum(map(is_missing, cells))
+    return n_words >= max(3, 0.9 * n_filled) and 2 * n_filled >= len(cells)
 
 
-def _picker(columns: Sequence[int]) -> Callable[[Sequence[str]], Sequence[str]]:
-    if not columns:
-        return lambda row: ()
-    if list(columns) == list(range(columns[0], columns[-1] + 1)):
-        return itemgetter(slice(columns[0], columns[-1] + 1))
-    return itemgetter(*columns)
-
-
-def _move_to_texts(records: Records, layout: Layout, body: Body, late: Sequence[int]) -> None:
-    for j in late:
-        body.texts[j] = []
-    for row in islice(records(), layout.header_rows, None):
-        for j in late:
-            body.texts[j].append(row[j])
-    keep = [k for k, j in enumerate(body.columns) if j not in set(late)]
-    body.numbers = body.numbers[:, keep]
-    body.columns = [body.columns[k] for k in keep]
-    body.text_rows = {i: [cells[k] for k in keep] for i, cells in body.text_rows.items()}
-
-
-def _ragged(where: object, line: str, layout: Layout, got: int) -> ValueError:
-    return ValueError(
-        f"{where}: {line} must have {counted(layout.width, 'cell')} like the first, got {got}; correct it, "
-        f"or pass {spell(layout.options, 'delimiter')} if the cells are split at the wrong character."
-    )
-
-
-def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
-    """The table without empty columns, and with its lines of words apart."""
-    if not body.texts[0]:
+def _table_of_body(body: _Body, layout: Layout, where: object) -> RawTable:
+    """The table without the empty columns that spreadsheets leave behind, its lines of words apart."""
+    names, columns, style, n_rows = layout.names, layout.number_columns(), layout.style, len(body.texts[0])
+    if not n_rows:
         raise ValueError(f"{where} must hold lines of values, got none.")
-    remarks = _drop_empty_columns(body, layout)
-    names = layout.names
-    late = [names[j] for j in body.texts if names[j]]  # some columns turn out late to be text
-    require_unique(late, where, what="the names of columns of text", remedy="rename them")
-    nameless = [j for j in sorted(body.texts) if j and not names[j]]
-    if nameless:
+    nameless = [j for j in body.texts if j and (not names[j] or not layout.named)]
+    empty = [j for j in nameless if not any(cell.strip() for cell in body.texts[j])]
+    remarks = []
+    if empty:
+        n_empty = counted(len(empty), "empty column")
+        remarks.append(f"Left out {n_empty} without a name at the end of the table.")
+    if layout.named and len(nameless) > len(empty):
+        place = next(j for j in nameless if j not in empty) + 1
         raise ValueError(
-            f"{where}: every column after the first must have a name, got none for column {nameless[0] + 1}; "
+            f"{where}: every column after the first must have a name, got none for column {place}; "
             f"name it in the header, or pass {spell(layout.options, 'header', False)} if the first line "
             "holds values."
         )
@@ -302,18 +184,21 @@ def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
             f"counting those of names and labels; pass {spell(layout.options, 'header', True)} if the first "
             "line holds names."
         )
-    if (how := layout.style.remark()) is not None:
+    if (how := style.remark()) is not None:
         remarks.append(how)
-        if 0 in body.columns:  # numbers, although the cells are kept as text too
-            body.texts[0] = [layout.style.plain(cell) for cell in body.texts[0]]
-    texts = {j: text_array(cells) for j, cells in sorted(body.texts.items())}
+        if 0 in columns:  # numbers, although the cells are kept as text too
+            body.texts[0] = [style.plain(cell) for cell in body.texts[0]]
     aside = sorted(body.text_rows)
-    lines = _text_lines(body, texts[0][aside], where) if aside else {}
+    texts = {j: text_array(column) for j, column in body.texts.items() if j not in empty}
+    known = [names[j] for j in texts if names[j]]  # some columns turn out late to be text
+    require_unique(known, where, what="the names of columns of text", remedy="rename them")
+    lines = _text_lines(body.text_rows, texts[0][aside], where) if aside else {}
     texts = {j: np.delete(column, aside) for j, column in texts.items()}
+    numbers = np.frombuffer(body.numbers, dtype=np.float64).reshape(n_rows, len(columns))
     return RawTable(
-        np.delete(body.numbers, aside, axis=0) if aside else body.numbers,
-        [names[j] for j in body.columns],
-        texts={names[j]: column for j, column in texts.items() if j not in set(body.columns)},
+        np.delete(numbers, aside, axis=0) if aside else numbers,
+        [names[j] for j in columns],
+        texts={names[j]: column for j, column in texts.items() if j in layout.texts},
         lines=lines,
         first=FirstColumn(names[0], texts[0]),
         named=layout.named,
@@ -321,21 +206,9 @@ def table_of_body(body: Body, layout: Layout, where: object) -> RawTable:
     )
 
 
-def _drop_empty_columns(body: Body, layout: Layout) -> list[str]:
-    """Drop the empty columns without a name that spreadsheets leave behind; returns remarks."""
-    nameless = [j for j in body.texts if j and (not layout.names[j] if layout.named else j in layout.texts)]
-    empty = [j for j in nameless if not any(body.texts[j])]
-    for j in empty:
-        del body.texts[j]
-    if not empty:
-        return []
-    return [f"Left out {counted(len(empty), 'empty column')} without a name at the end of the table."]
-
-
-def _text_lines(body: Body, names: TextArray, where: object) -> dict[str, TextArray]:
+def _text_lines(rows: dict[int, list[str]], names: TextArray, where: object) -> dict[str, TextArray]:
     """The lines of words, by name."""
-    cells = (text_array(body.text_rows[i]) for i in sorted(body.text_rows))
-    lines = dict(zip(names, cells, strict=True))
+    lines = {name: text_array(rows[i]) for name, i in zip(names, sorted(rows), strict=True)}
     if len(lines) < len(names):
         raise ValueError(
             f"{where}: rows of text must have different names in the first column, got {listed(names)}; "

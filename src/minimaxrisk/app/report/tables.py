@@ -1,4 +1,4 @@
-"""The tables of the page as text, and the selected features as a file: CSV, TSV or a workbook.
+"""The tables of the page as text, and the selected features as a file.
 
 Names of features link to sites about genes only where asked for, since a link tells the site the name.
 """
@@ -8,13 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -47,9 +45,7 @@ def gene_links(findings: Findings, site: str | None) -> dict[str, str]:
     return {name: SITES[site].format(quote(name)) for name in names if SYMBOL.fullmatch(name)}
 
 
-ENDINGS = (".csv", ".tsv", ".xlsx")
-# What XML cannot hold, not even escaped.
-NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "?")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True)
@@ -96,15 +92,12 @@ def gene_table(
 
 
 def write_genes(path: str | Path, table: GeneTable) -> None:
-    """As the ending says: text with commas or tabs, or a workbook."""
+    """Text with commas or tabs, as the ending says."""
     ending = Path(path).suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"{path} must end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, got {ending!r}.")
-    if ending == ".xlsx":
-        write_whole(path, _workbook(table))
-        return
+    if ending not in DELIMITERS:
+        raise ValueError(f"{path} must end with {' or '.join(DELIMITERS)}, got {ending!r}.")
     text = io.StringIO()
-    writer = csv.writer(text, delimiter="," if ending == ".csv" else "\t", lineterminator="\n")
+    writer = csv.writer(text, delimiter=DELIMITERS[ending], lineterminator="\n")
     writer.writerow(table.headers)
     writer.writerows([_as_text(cell) for cell in row] for row in table.rows)
     write_whole(path, text.getvalue())
@@ -119,53 +112,6 @@ def _cell(value: Any) -> Any:
 
 def _as_text(cell: Any) -> str:
     return "" if cell is None else cell if isinstance(cell, str) else repr(cell)
-
-
-def _workbook(table: GeneTable) -> bytes:
-    """One sheet, by hand: names are text cells, which no program turns into dates."""
-    lines = [_sheet_row([str(header) for header in table.headers]), *(_sheet_row(row) for row in table.rows)]
-    sheet = (
-        '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
-        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews>'
-        '<sheetView workbookViewId="0"><pane xSplit="1" ySplit="1" topLeftCell="B2" state="frozen"/>'
-        f"</sheetView></sheetViews><sheetData>{''.join(lines)}</sheetData></worksheet>"
-    )
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as book:
-        for name, content in {**PARTS, "xl/worksheets/sheet1.xml": sheet}.items():
-            # Always the same moment, so that the same numbers make the same file.
-            book.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
-    return target.getvalue()
-
-
-def _sheet_row(row: Sequence[Any]) -> str:
-    return f"<row>{''.join(_sheet_cell(cell) for cell in row)}</row>"
-
-
-def _sheet_cell(cell: Any) -> str:
-    if cell is None:
-        return "<c/>"
-    if isinstance(cell, str):
-        text = escape(cell.translate(NOT_IN_XML))
-        return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
-    return f"<c><v>{cell!r}</v></c>"
-
-
-_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-PARTS = {
-    "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
-    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-    f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
-    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_TYPE}.worksheet+xml"/></Types>',
-    "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
-    f'Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-    "xl/workbook.xml": '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
-    f'xmlns:r="{_OFFICE}"><sheets><sheet name="features" sheetId="1" r:id="rId1"/></sheets></workbook>',
-    "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
-    f'Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
-}
 
 
 # Features that fewer of the folds selected are greyed.
