@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn import get_config
 from sklearn.base import _fit_context as fit_context
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -48,6 +48,14 @@ def without_array_adapters() -> Iterator[None]:
     finally:
         for name in kept_away:
             del sys.modules[name]
+
+
+def is_classifier_object(value: Any) -> bool:
+    """Whether it is a classifier, and not a class or anything else."""
+    try:
+        return not isinstance(value, type) and hasattr(value, "fit") and bool(is_classifier(value))
+    except AttributeError:  # no estimator of scikit-learn, and without its tags
+        return False
 
 
 def fresh_copy(estimator: Any, **settings: Any) -> Any:

@@ -19,7 +19,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import fresh_copy
+from minimaxrisk._utils.sklearn_private import fresh_copy, is_classifier_object
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.assumptions import (
     UNLIKELY,
@@ -35,7 +34,7 @@ from minimaxrisk.guarantees.assumptions import (
     reason_against_independence,
     same_law_pvalue,
 )
-from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, has_proof, require, unwrapped
+from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, check_supported, has_proof, unwrapped
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
     agreement_bound,
@@ -507,11 +506,7 @@ def _unlike(X: Any, X_new: Any, groups: Any) -> str:
 
 
 def _check_classifier(model: Any) -> None:
-    try:
-        is_one = not isinstance(model, type) and hasattr(model, "fit") and is_classifier(model)
-    except AttributeError:  # no estimator of scikit-learn, and without its tags
-        is_one = False
-    if not is_one:
+    if not is_classifier_object(model):
         raise ValueError(f"model must be a classifier (an instance, and not a regressor), got {model!r}.")
 
 
@@ -532,7 +527,7 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
 
 
 def _refuse_without_radii(model: Any, transformer: Any) -> None:
-    require(model, "error_bound with method='radii'")
+    check_supported(model, "error_bound with method='radii'")
     if not is_label_free(transformer):
         raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
 
