@@ -27,6 +27,7 @@ from minimaxrisk.estimators.fitting import engine_settings_of, warn_about_work
 from minimaxrisk.estimators.prediction import draw_labels
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,
+    COLUMNS,
     DASK,
     ELSEWHERE,
     HISTORY,
@@ -241,7 +242,18 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     _set_kind = BOX
     _capabilities = frozenset(
-        {PROOF, BOX_OF_MEANS, OWN_RADII, OTHER_LABELS, SELECTION, HISTORY, RADIUS_PATH, DASK, ELSEWHERE}
+        {
+            COLUMNS,
+            PROOF,
+            BOX_OF_MEANS,
+            OWN_RADII,
+            OTHER_LABELS,
+            SELECTION,
+            HISTORY,
+            RADIUS_PATH,
+            DASK,
+            ELSEWHERE,
+        }
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"auto", *solvers.BY_NAME}), solvers.Solver],
