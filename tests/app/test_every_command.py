@@ -37,19 +37,25 @@ MODELS = {
 BRIEF = ["--folds", "2", "--permutations", "3", "--radii", "0", "--no-guarantee", "-q"]
 
 
+def labels_of(study):
+    return np.where(study.target, "ill", "well")
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     study = make_expression(30, 12, n_informative=4, effect=1.5, random_state=0)
     path = tmp_path_factory.mktemp("commands") / "genes.csv"
-    pd.DataFrame(study.data, columns=study.feature_names).assign(kind=study.target).to_csv(path, index=False)
+    pd.DataFrame(study.data, columns=study.feature_names).assign(kind=labels_of(study)).to_csv(
+        path, index=False
+    )
     return path, study
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_commands_on_a_model_file(name, table, capsys):
     path, study = table
-    X, names = pd.read_csv(path).drop(columns="kind").to_numpy(), study.feature_names
-    y = study.target.astype(str)
+    X, names = study.data, study.feature_names
+    y = labels_of(study)
     model, file = MODELS[name].fit(X, y), path.with_name(f"{name}.skops")
     save_model(SavedModel(model, names, target="kind", fingerprint=fingerprint(X, y, names)), file)
 
