@@ -115,8 +115,9 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     weight_kind : {"auto", "counts", "importance"}, default="auto"
         What ``sample_weight`` means to the confidence radii. ``"counts"``: a weight of 2 is the row twice,
         and n is the sum of the weights. ``"importance"``: a weight says how much a sample matters, as in a
-        survey, and :math:`n = (\sum w)^2 / \sum w^2`. ``"auto"`` takes whole numbers for counts. Class
-        weights are always of the second kind.
+        survey, and :math:`n = (\sum w)^2 / \sum w^2`. ``"auto"`` takes whole numbers for counts where R* is a
+        score, and for importance, with a notice, under a named radius. Class weights are always of the second
+        kind.
     random_state : int, RandomState instance or None, default=None
         Used by ``predict`` when ``deterministic=False``, and by ``fit`` for the draws of
         ``radius="bootstrap"``, where None is a fixed seed: they serve to compute a number.
