@@ -8,6 +8,7 @@ come out. Some cells are walked in every run; ``make test-slow`` walks the whole
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache
 from importlib import import_module
 from itertools import product
@@ -33,7 +34,8 @@ from minimaxrisk import (
 )
 from minimaxrisk.app.report import report
 from minimaxrisk.app.storage import SavedModel, load_model, save_model
-from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, NEEDS, PROOF, can, unwrapped
+from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.guarantees.certified import COLUMNS, DASK, ELSEWHERE, NEEDS, PROOF, can, unwrapped
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # about fits; test_skeleton.py has what is said when
@@ -141,6 +143,11 @@ def of_report(model, X, y, **more):
     return [page.findings.fit.upper, page.findings.fit.certificate_valid]
 
 
+def of_batches(model, X, y, **more):
+    found = minimaxrisk.check_batches(model, X, y, BATCH, **more)
+    return [found.n_wrong, found.n_independent or N]
+
+
 def shown(display, *arguments, **more):
     return [len(vars(display.from_estimator(*arguments, **more)))]
 
@@ -169,7 +176,7 @@ FUNCTIONS = {
         lambda m, X, y, **k: len(minimaxrisk.check_data(X, y, model=unwrapped(m)[0], **k)),
         GROUPS,
     ),
-    "check_batches": (lambda m, X, y, **k: minimaxrisk.check_batches(m, X, y, BATCH, **k).n_wrong, GROUPS),
+    "check_batches": (of_batches, GROUPS),
     "training_scale": (lambda m, X, y: minimaxrisk.training_scale(m, X, y).means, ()),
     "compare": (lambda m, X, y, **k: minimaxrisk.compare({"m": m}, X, y, cv=2, **k).mean_errors, GROUPS),
     "report": (of_report, GROUPS),
@@ -297,6 +304,47 @@ def test_what_is_declared_is_walked():
     assert displays <= set(FUNCTIONS)
     taken = {"verify", "worst_case", "error_bound", "permutation_test", "check_data", "check_batches"}
     assert taken | {"training_scale", "compare"} <= set(FUNCTIONS) & set(minimaxrisk.__all__)
+
+
+def test_every_public_classifier_is_walked():
+    public = [getattr(minimaxrisk, name) for name in minimaxrisk.__all__]
+    classifiers = {each for each in public if isinstance(each, type) and can(each, COLUMNS)}
+    assert classifiers == {type(estimator) for estimator, _ in ESTIMATORS.values()}
+
+
+@pytest.mark.parametrize("name", [name for name, (each, _) in ESTIMATORS.items() if can(each, PROOF)])
+def test_every_model_with_a_plain_radius_says_that_its_error_is_a_score(name):
+    X, y = study()
+    for wrapping in WRAPPINGS:
+        model, _ = wrapped(name, wrapping)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        about = [str(each.message) for each in told if each.category is UninformativeRadiusWarning]
+        assert about
+        assert all("is a score and not a bound" in message for message in about)
+
+
+@pytest.mark.parametrize("function", [name for name, (_, takes) in FUNCTIONS.items() if takes])
+@pytest.mark.parametrize("mode", ["weights", "groups"])
+def test_no_function_forgets_weights_or_groups(function, mode):
+    """Without them it comes to another answer, or sees that the data are not those of the fit."""
+    (call, takes), X, y = FUNCTIONS[function], *study()
+    more = {key: value for key, value in MORE[mode].items() if key in takes}
+    model = fitted_once("classifier", "alone", "numpy", mode)
+    if not more or not is_supported(model, function, "alone", mode):
+        return
+    if function == "check_data":  # a group may hold copies
+        X = np.repeat(np.random.default_rng(0).normal(size=(N // 2, D)), 2, axis=0)
+
+    def outcome(**arguments):
+        try:
+            found = call(model, X, y, **arguments)
+        except ValueError as refusal:
+            return str(refusal)
+        return str(found)
+
+    assert outcome(**more) != outcome()
 
 
 def test_a_selector_is_no_classifier_and_says_what_to_pass():
