@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
@@ -79,3 +81,21 @@ def test_commands_on_a_model_file(name, table, capsys):
     if not is_possible:
         (line,) = streams.err.strip().splitlines()
         assert "report is not supported for" in line or "fit it with certify=True" in line
+
+
+def test_a_file_that_could_not_be_read_is_not_written(table, tmp_path):
+    _, study = table
+    X, y, names = study.data, labels_of(study), study.feature_names
+    described = {"target": "kind", "fingerprint": "-"}
+    own = MinimaxRiskKernelClassifier(rbf_kernel).fit(X, y)
+    with pytest.raises(
+        ValueError, match="a model file holds no code, and this model refers to .*; use a kernel"
+    ):
+        save_model(SavedModel(own, names, **described), tmp_path / "own.skops")
+    with pytest.raises(ValueError, match="feature_names must hold 12 names"):
+        save_model(
+            SavedModel(MinimaxRiskClassifier().fit(X, y), names[:3], **described), tmp_path / "m.skops"
+        )
+    with pytest.raises(NotFittedError):
+        save_model(SavedModel(MinimaxRiskClassifier(), names, **described), tmp_path / "m.skops")
+    assert not list(tmp_path.iterdir())

@@ -289,3 +289,22 @@ def test_other_estimators_have_no_permutation_test():
         ValueError, match="permutation_test is not supported for SVC; pass a MinimaxRiskClassifier"
     ):
         permutation_test(SVC(), np.zeros((4, 2)), [0, 1, 0, 1])
+
+
+def test_a_parameter_set_after_the_fit_changes_no_prediction(data):
+    X, y = data
+    for kernel, other in (("linear", "rbf"), ("rbf", "linear")):
+        model = MinimaxRiskKernelClassifier(kernel).fit(X, y)
+        before = model.predict(X)
+        np.testing.assert_array_equal(model.set_params(kernel=other).predict(X), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("X_fit_", None), ("n_iter_", 1), ("dual_coef_", None), ("rows_", 3)]
+)
+def test_what_was_changed_by_hand_is_found(data, name, value):
+    X, y = data
+    model = MinimaxRiskKernelClassifier("rbf").fit(X, y)
+    assert verify(model, X, y).valid
+    setattr(model, name, value)
+    assert not verify(model, X, y).valid

@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import reference
@@ -17,6 +17,7 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
+    verify,
 )
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
@@ -155,3 +156,24 @@ class Normalizer(StandardScaler):
 )
 def test_what_is_known_not_to_look_at_labels(transformer, is_free):
     assert is_label_free(transformer) is is_free
+
+
+def test_steps_that_do_nothing_are_no_steps(study):
+    X, y = study
+    pipe = Pipeline([("nothing", "passthrough"), ("last", MinimaxRiskClassifier())]).fit(X, y)
+    assert PosedFit(pipe, X, y).transformer is None
+    assert verify(pipe, X, y).valid
+    nested = make_pipeline(StandardScaler(), make_pipeline(ClippedScaler(), MinimaxRiskClassifier())).fit(
+        X, y
+    )
+    assert verify(nested, X, y).valid
+
+
+@pytest.mark.parametrize(("name", "value"), [("coef_", None), ("stages_", []), ("history_", None)])
+def test_what_cannot_be_read_is_a_problem_and_no_error(study, name, value):
+    X, y = study
+    model = MinimaxRiskClassifier().fit(X, y)
+    setattr(model, name, value)
+    certificate = verify(model, X, y)
+    assert not certificate.valid
+    assert certificate.problems

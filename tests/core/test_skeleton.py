@@ -17,6 +17,7 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
+    error_bound,
     verify,
 )
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
@@ -149,3 +150,36 @@ def test_a_failed_fit_leaves_the_old_model_whole(model, noise):
         fitted.fit(np.full((40, 7), np.nan), y)
     assert fitted.n_features_in_ == 60
     np.testing.assert_array_equal(fitted.predict(X), before)
+
+
+@pytest.mark.parametrize("model", WITH_RULES, ids=named)
+def test_class_weights_do_not_hide_that_weights_enlarge_n(model, noise):
+    """A number that would cover so many samples is a score still."""
+    X, y = noise
+    part = "estimator__class_weight" if "estimator" in model.get_params() else "class_weight"
+    base = clone(model)
+    if part.startswith("estimator"):
+        base.set_params(estimator=MinimaxRiskClassifier())
+    base.set_params(radius=6.0, **{part: "balanced"})
+    assert not told_by(lambda: clone(base).fit(X, y), UninformativeRadiusWarning)
+    assert told_by(lambda: clone(base).fit(X, y, sample_weight=np.full(40, 100)), UninformativeRadiusWarning)
+
+
+def test_a_bound_counts_rows_unless_weights_are_said_to_be_counts(noise):
+    X, y = noise
+    weights = np.full(40, 100)
+    plain = error_bound(MinimaxRiskClassifier().fit(X, y), X, y, random_state=0)
+    guessed = MinimaxRiskClassifier().fit(X, y, sample_weight=weights)
+    assert error_bound(guessed, X, y, sample_weight=weights, random_state=0).value >= plain.value - 1e-9
+    said = MinimaxRiskClassifier(weight_kind="counts").fit(X, y, sample_weight=weights)
+    found = error_bound(said, X, y, sample_weight=weights, random_state=0)
+    assert "of 4000 samples" in found.evidence
+
+
+@pytest.mark.parametrize("model", WITH_RULES, ids=named)
+def test_too_few_samples_for_a_named_rule_are_refused(model, noise):
+    X, y = noise
+    weights = np.where(np.arange(40) == 0, 1e6, 1.0)
+    weighted = clone(model).set_params(radius="bootstrap")
+    with pytest.raises(ValueError, match=r"needs at least 3 samples .* use a number as radius"):
+        weighted.fit(X, y, sample_weight=weights)

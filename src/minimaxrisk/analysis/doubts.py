@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
@@ -431,6 +432,7 @@ def check_data(
         raise ValueError("batch requires model: we test whether its features predict the batch.")
     if model is not None:
         check_supported(model, "check_data")
+        check_is_fitted(model)
     labels = check_labels(X, y)
     values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
     if values.ndim != 2 or values.dtype.kind not in "fiub":

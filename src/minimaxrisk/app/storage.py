@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.impute import SimpleImputer
+from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.environment import package_versions, require
@@ -310,6 +311,12 @@ def current_versions() -> dict[str, str]:
 def _packed(model: SavedModel) -> bytes:
     skops = _skops()
     check_supported(model.classifier, "save_model")
+    check_is_fitted(model.classifier)
+    if len(model.feature_names) != model.classifier.n_features_in_:
+        raise ValueError(
+            f"feature_names must hold {model.classifier.n_features_in_} names, one for each column of the "
+            f"classifier, got {len(model.feature_names)}."
+        )
     classifier: Any = model.classifier._without_callback()
     parts = {
         "classifier": classifier,
@@ -320,6 +327,11 @@ def _packed(model: SavedModel) -> bytes:
         "used_rows": model.used_rows,
     }
     content = skops.dumps(parts, compression=zipfile.ZIP_DEFLATED)
+    strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))
+    if strange:
+        raise ValueError(
+            f"a model file holds no code, and this model refers to {', '.join(strange)}; use a named kernel."
+        )
     manifest = {
         "format": FORMAT,
         **{name: getattr(model, name) for name in DESCRIBED},

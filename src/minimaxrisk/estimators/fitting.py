@@ -65,8 +65,9 @@ def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radi
             "samples a row stands for, or weight_kind='importance' to silence this.",
             CoverageWarning,
         )
-    # With rows that count as several samples a number covers only if the user says that they do.
-    is_enlarged = is_guessed and data.counts is None and float(weights.sum()) > n_samples
+    # Where rows were taken for several samples each, a number covers only if the user says that they are.
+    n_counted = float((data.weights if data.counts is None else data.counts).sum())
+    is_enlarged = is_guessed and n_counted > n_samples
     if np.ndim(radius) == 0 and not is_named and (is_enlarged or not radii.covers):
         warn(
             f"with {n_features} features, {n_samples} samples and the plain number "

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.notices import warn
@@ -281,12 +282,13 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
 
     def _fitted_rule(self) -> LinearRule | KernelRule:
         threshold = None if self.marginal == "empirical" else self.threshold_
-        if self.kernel == "linear":
+        if self._products.kernel == "linear":  # of the fit, whatever the parameter is now
             return LinearRule.from_full(self.coef_, self.intercept_, threshold)
         return KernelRule(self._products, self._space, self.X_fit_, self.rows_, self.dual_coef_, threshold)
 
     def _apply(self, output: Any, X: Any) -> Any:
-        if self.kernel != "linear":
+        check_is_fitted(self, "classes_")
+        if self._products.kernel != "linear":
             refuse_container(self, X)
         return super()._apply(output, X)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
@@ -196,10 +196,10 @@ def columns_used_by(model: Any) -> IntArray:
 
 def unwrapped(model: Any) -> tuple[Any, Any]:
     """The estimator within searches and pipelines, and the steps before it; None if there are none."""
-    steps: list[tuple[str, Any]] = []
+    steps: list[Any] = []
     while not isinstance(model, Capable):
         if isinstance(model, Pipeline):
-            steps += [(f"{len(steps)}", step) for _, step in model.steps[:-1]]
+            steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
             model = model[-1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
@@ -207,7 +207,7 @@ def unwrapped(model: Any) -> tuple[Any, Any]:
             break
     if not steps:
         return model, None
-    return model, steps[0][1] if len(steps) == 1 else Pipeline(steps)
+    return model, steps[0] if len(steps) == 1 else make_pipeline(*steps)
 
 
 def has_proof(model: Any) -> bool:

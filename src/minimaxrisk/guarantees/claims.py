@@ -53,8 +53,9 @@ def claims_of_linear(model: Any, posed: PosedProblem) -> Iterator[Claim]:
     else:
         yield Claim(problem="coef_ or intercept_ is not finite")
     yield from _claims_of_distribution(model, posed, problem.objective)
-    n_iter = model.history_[-1]["iteration"] if model.history_ else 0
-    yield Claim("n_iter_", model.n_iter_, n_iter)
+    yield _claim_of_iterations(model)
+    if not any(np.array_equal(stage.full_coef, model.coef_) for stage in model.stages_):
+        yield Claim(problem="none of the rules in stages_ is that of the model")
     for number, stage in enumerate(model.stages_):
         again = LinearRule.of_problem(stage.to_mu(scale), problem)
         yield Claim(f"the threshold of stages_[{number}]", stage.threshold, again.threshold)
@@ -97,6 +98,7 @@ def claims_of_ball(model: Any, posed: PosedBall) -> Iterator[Claim]:
     yield from _claims_of_distribution(model, posed, problem.objective)
     yield Claim("ball_radius_", model.ball_radius_, problem.radius)
     yield Claim("rows_", model.rows_, posed.instances.rows)
+    yield _claim_of_iterations(model)
     yield from _claims_of_set(model, posed)
     # What predicts, besides the coefficients.
     if model._products != posed.products:
@@ -104,9 +106,15 @@ def claims_of_ball(model: Any, posed: PosedBall) -> Iterator[Claim]:
     yield Claim("the origin of the kernel", model._products.origin, posed.products.origin)
     for stored, again in zip(vars(model._space).values(), vars(posed.space).values(), strict=True):
         yield Claim("the mean of the kernel", stored, again)
-    kept = model.X_fit_
-    if kept is not None and not (kept.shape == posed.X.shape and abs(kept - posed.X).max() == 0.0):
+    kept, is_kept = model.X_fit_, model.kernel not in ("linear", "precomputed")
+    if (kept is not None) != is_kept or (
+        is_kept and not (kept.shape == posed.X.shape and abs(kept - posed.X).max() == 0.0)
+    ):
         yield Claim(problem="X_fit_ does not hold the instances of the data")
+
+
+def _claim_of_iterations(model: Any) -> Claim:
+    return Claim("n_iter_", model.n_iter_, model.history_[-1]["iteration"] if model.history_ else 0)
 
 
 def _claims_of_set(model: Any, posed: Posed) -> Iterator[Claim]:

@@ -304,7 +304,16 @@ class _Judged:
     @classmethod
     def _of_fit(cls, fit: PosedFit) -> _Judged:
         model = fit.model
-        plain = training_data_of(model, fit.X_transformed, fit.y, fit.sample_weight, with_class_weight=False)
+        # A probability is stated, so that weights are counts only if the user says so.
+        kind = "counts" if model._set_parameters().weight_kind == "counts" else "importance"
+        plain = training_data_of(
+            model,
+            fit.X_transformed,
+            fit.y,
+            fit.sample_weight,
+            with_class_weight=False,
+            weight_kind=kind,
+        )
         unit = None if fit.groups is None else codes_of_groups(fit.groups, len(plain.labels))
         sample, left_out, learns_groups = JudgedSample(plain, unit), {}, fit.groups is not None
         if unit is not None and _is_valid(fit):

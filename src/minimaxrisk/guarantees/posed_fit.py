@@ -201,6 +201,7 @@ def training_data_of(
     *,
     groups: Any = None,
     with_class_weight: bool = True,
+    weight_kind: str | None = None,
 ) -> TrainingData:
     """The data, checked against the columns and with the class weights of a fitted model."""
     parameters = model._set_parameters()
@@ -210,7 +211,7 @@ def training_data_of(
         y,
         sample_weight=sample_weight,
         class_weight=parameters.class_weight if with_class_weight else None,
-        weight_kind=weight_kind_of(parameters),
+        weight_kind=weight_kind or weight_kind_of(parameters),
         X_unlabeled=X_unlabeled,
         groups=groups,
         reset=False,

@@ -115,14 +115,18 @@ def _recompute(fit: PosedFit) -> Certificate:
     if not np.array_equal(fit.data.classes, model.classes_):
         problem = f"the labels are {fit.data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
-    bounds = {LOWER: np.nan, UPPER: np.nan}
-    for claim in model._claims(fit.posed_anew, fit.data):
-        if claim.problem:
-            problems.append(claim.problem)
-        else:
-            _confirm(claim.name, claim.stored, claim.recomputed, problems)
-        if claim.name in bounds:
-            bounds[claim.name] = claim.recomputed
+    bounds, posed = {LOWER: np.nan, UPPER: np.nan}, fit.posed_anew
+    try:
+        for claim in model._claims(posed, fit.data):
+            if claim.problem:
+                problems.append(claim.problem)
+            else:
+                _confirm(claim.name, claim.stored, claim.recomputed, problems)
+            if claim.name in bounds:
+                bounds[claim.name] = claim.recomputed
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # What a fit has not stored can be anything.
+        problems.append(f"what the model stores cannot be read ({type(error).__name__}: {error})")
     lower, upper = bounds[LOWER], bounds[UPPER]
     if lower > upper + 1e-12:  # rounding may cross the bounds at R*; NaN has its own entry already
         problems.append(f"the lower bound {lower} is not below the upper bound {upper}")

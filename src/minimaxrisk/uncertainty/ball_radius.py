@@ -23,6 +23,7 @@ from scipy import stats
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.samples.independent_units import Units
+from minimaxrisk.uncertainty.moments import refuse_too_few
 from minimaxrisk.uncertainty.radius import Radii
 
 # How sure to be that chance in the draws does not make the radius too small.
@@ -94,6 +95,7 @@ class UnitMeans:
         Normal multipliers do not see that the spread itself is estimated; the quantile of Student's law in
         place of the normal one makes up for it.
         """
+        refuse_too_few(self.n, 2.0 * self.n_left - self.n)
         distances = np.sort(self.distances(n_draws, seed))
         place = min(n_draws - 1, int(stats.binom.ppf(SURE_OF_QUANTILE, n_draws, confidence)))
         tail = 0.5 * (1.0 - confidence)
@@ -120,7 +122,7 @@ class BallMultiple:
         radius = self.factor * sample.standard_error
         # The square of the distance exceeds its mean with a probability of at least 0.3, that of one normal
         # number.
-        if self.confidence is None or self.factor <= 1.0:
+        if self.confidence is None or self.factor <= 1.0 or 2.0 * sample.n_left <= sample.n:
             return Radii(radius, self.factor)
         covers = radius >= sample.covering(self.confidence, self.n_draws, self.seed)
         return Radii(radius, self.factor, broken_assumptions(sample) if covers else (), covers)

@@ -195,12 +195,17 @@ def moment_sample(
 
 def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: float) -> float:
     """Student's quantile, for a standard deviation that divides by n where ``n_left`` would be right."""
+    refuse_too_few(n, n_left)
+    return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))
+
+
+def refuse_too_few(n: float, n_left: float) -> None:
+    """Refuse units of which the means leave nothing."""
     if not n_left > 0.0:
         raise ValueError(
             f"a named radius rule needs at least 3 samples (or groups) of similar weight; the weights given "
-            f"are worth {n:.3g} samples. Pass counts as whole numbers, not scaled to a sum of 1."
+            f"are worth {n:.3g} samples. Pass samples one by one, or use a number as radius."
         )
-    return float(stats.t.isf(tail, degrees_of_freedom) * np.sqrt(n / n_left))
 
 
 def broken_assumptions(sample: MomentSample, factor: float) -> tuple[str, ...]:

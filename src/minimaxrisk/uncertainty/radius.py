@@ -24,7 +24,7 @@ INTERCEPT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Radii:
-    """lambda (B x d), the factor s where there is one, and what the caller should know about the rule."""
+    """lambda (B x d), of a ball one radius; the factor s; what the caller should know about the rule."""
 
     lam: Any  # a NumPy array, or an array where the features are
     factor: float | None

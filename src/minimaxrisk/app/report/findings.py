@@ -32,6 +32,7 @@ from minimaxrisk.inspection import (
     WorstCaseDistributionDisplay,
 )
 from minimaxrisk.inspection.canvas import by_importance
+from minimaxrisk.problem.pose import PosedProblem
 from minimaxrisk.uncertainty.moments import student_factor
 from minimaxrisk.uncertainty.radius import split_level
 
@@ -79,16 +80,12 @@ class RadiusSummary:
     rule: str  # "number", "array" or a name of NAMED_RULES
     factor: float | None
     coverage: float | None
+    covers: bool  # whether all true means lie within the radii with a stated confidence
     remarks: tuple[str, ...]
     needed: float
     n_means: int
     expected_outside: float
     confidence: float
-
-    @property
-    def covers(self) -> bool:
-        """Whether all true means lie within the radii with a stated confidence."""
-        return self.coverage is not None or (self.factor is not None and self.factor >= self.needed)
 
 
 @dataclass(frozen=True)
@@ -162,27 +159,29 @@ def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
     )
 
 
-def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
-    """What the radii are, and how large a factor would have to be to cover."""
+def summarise_radius(model: Any, posed: PosedProblem) -> RadiusSummary:
+    """What the radii are, and how large a factor would have to be to cover; n counts independent units."""
     parameters = model._set_parameters()
     given = parameters.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     level, _ = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
     n_means = int(model.n_features_in_) * model.lambda_.shape[0]
-    tail, n_left = (1.0 - level) / (2.0 * n_means), n_samples - 1.0 - parameters.standardize
+    n, n_lost = posed.instances.units.n, posed.instances.units.lost_per_mean
+    tail, n_left = (1.0 - level) / (2.0 * n_means), n - n_lost * (1.0 + parameters.standardize)
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
         coverage=model.coverage_,
+        covers=posed.radii.covers,
         remarks=tuple(model.coverage_remarks_),
-        needed=student_factor(tail, float(n_samples), n_left, n_left) if n_left > 0.0 else float("inf"),
+        needed=student_factor(tail, n, n_left, n_left) if n_left > 0.0 else float("inf"),
         n_means=n_means,
-        expected_outside=_expected_outside(model.radius_, n_means, n_samples),
+        expected_outside=_expected_outside(model.radius_, n_means, n),
         confidence=float(parameters.confidence),
     )
 
 
-def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
+def _expected_outside(factor: float | None, n_means: int, n: float) -> float:
     if factor is None or n < 2:
         return 0.0
     return float(2.0 * n_means * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))

@@ -131,7 +131,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     classifier, seen, y, own = subject.fit.model, subject.fit.X_transformed, subject.fit.y, subject.own
     clock = Stopwatch(wanted.progress)
     clock.begin("certificate")
-    radius = summarise_radius(classifier, len(own))
+    radius = summarise_radius(classifier, subject.fit.posed_anew)
     fit = _summarise_fit(subject, radius, is_brief=wanted.is_brief)
     clock.begin("permutation test")
     test = _permuted(subject, wanted)
