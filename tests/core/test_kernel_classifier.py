@@ -222,7 +222,7 @@ def test_what_is_refused(data, monkeypatch):
     model = MinimaxRiskKernelClassifier().fit(X, y)
     with pytest.raises(
         ValueError,
-        match=r"worst_case is not supported for MinimaxRiskKernelClassifier; verify\(model, X, y\)",
+        match=r"worst_case is not supported for MinimaxRiskKernelClassifier; use verify",
     ):
         worst_case(model, X, y)
     with pytest.raises(
