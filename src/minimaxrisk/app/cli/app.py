@@ -29,7 +29,7 @@ from minimaxrisk.app.cli.commands import (
     verify_command,
 )
 from minimaxrisk.app.cli.console import printable
-from minimaxrisk.app.cli.options import TRANSPOSE, Invocation
+from minimaxrisk.app.cli.options import Invocation
 
 WRONG_INPUT = 2
 # The class of click, which some releases of typer contain under another name.
@@ -57,11 +57,11 @@ class PlainCommand(FlagsTakeNoValue, TyperCommand):
 
 
 class ForgivingCommand(PlainCommand):
-    """Takes ``--transpose`` without a value, and explains words that are left over."""
+    """Explains words that are left over."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, with_transpose_value(args))
+            return super().parse_args(ctx, args)
         except UsageError as error:
             message = getattr(error, "message", "")
             if LEFT_OVER not in message:
@@ -71,21 +71,6 @@ class ForgivingCommand(PlainCommand):
                 "the option: --ignore age --ignore sex."
             )
             raise typer.BadParameter(f"{message}. {hint}".replace("..", "."), ctx=ctx) from error
-
-
-def with_transpose_value(arguments: Sequence[str]) -> list[str]:
-    """``--transpose`` without a value means yes, and ``--no-transpose`` no."""
-    found: list[str] = []
-    for i, argument in enumerate(arguments):
-        if argument == "--":
-            return [*found, *arguments[i:]]
-        if argument == "--no-transpose":
-            found.append("--transpose=no")
-        elif argument == "--transpose" and not TRANSPOSE.keys() & arguments[i + 1 : i + 2]:
-            found.append("--transpose=yes")
-        else:
-            found.append(argument)
-    return found
 
 
 app = typer.Typer(

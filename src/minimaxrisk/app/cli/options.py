@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 PERMUTATIONS = 199  # of a report
 # Options of one heading of --help.
 together_option = partial(typer.Option, rich_help_panel="Samples that belong together")
-reading_option = partial(typer.Option, rich_help_panel="How the file is read")
 reporting_option = partial(typer.Option, rich_help_panel="What a report computes")
-
-
-TRANSPOSE = {"yes": True, "no": False}
 
 
 @dataclass
@@ -196,138 +192,108 @@ GeneLinks: TypeAlias = Annotated[
     ),
 ]
 
-REPORTING_OPTIONS: dict[str, Any] = {
-    "guarantee": Annotated[
-        bool,
-        reporting_option(
-            "--guarantee/--no-guarantee",
-            help="Bound the error for new samples, for which half of the samples are fitted once more: "
-            "--no-guarantee",
-        ),
-    ],
-    "folds": Annotated[
-        int,
-        reporting_option(
-            metavar="N",
-            min=0,
-            help="Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
-            callback=_refuse_one,
-        ),
-    ],
-    "repeats": Annotated[
-        int,
-        reporting_option(
-            metavar="N",
-            min=1,
-            max=100,
-            help="How often the folds are drawn, to see which samples are always misclassified: --repeats 5",
-        ),
-    ],
-    "radii": Annotated[
-        int,
-        reporting_option(
-            metavar="N", min=0, max=1000, help="Number of radii at which R* is shown, 0 for none: --radii 20"
-        ),
-    ],
-    "compare": Annotated[
-        bool,
-        reporting_option(
-            "--compare",
-            help="Fit other classifiers on the same folds, random forests among them, and compare the "
-            "errors; takes seconds to minutes.",
-        ),
-    ],
-    "jobs": Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Number of processes, -1 for one per core: --jobs -1", callback=_refuse_zero
-        ),
-    ],
-    "seed": Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, max=2**32 - 1, help="Seed of permutations, folds and bootstrap: --seed 1"
-        ),
-    ],
+
+class Value(NamedTuple):
+    """The type of an option's value, its default, and what else typer is told about it."""
+
+    kind: Any
+    default: Any
+    more: dict[str, Any]
+
+
+def _value(kind: Any, metavar: str | None = None, default: Any = None, **more: Any) -> Value:
+    return Value(kind, default, {"metavar": metavar, **more})
+
+
+def _shared(value: Value, words: str, *names: str, panel: str | None = None) -> inspect.Parameter:
+    """An option of several commands, which still needs its name."""
+    option = typer.Option(value.default, *names, help=words, rich_help_panel=panel, **value.more)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter("option", kind, default=option, annotation=value.kind)
+
+
+_reported = partial(_shared, panel="What a report computes")
+_read = partial(_shared, panel="How the file is read")
+COLUMN, NAME, TEXT = (_value(str | None, metavar) for metavar in ("COLUMN", "NAME", "TEXT"))
+FLAG = _value(bool | None)
+
+REPORTING_OPTIONS = {
+    "guarantee": _reported(
+        _value(bool, default=True),
+        "Bound the error for new samples, for which half of the samples are fitted once more: --no-guarantee",
+        "--guarantee/--no-guarantee",
+    ),
+    "folds": _reported(
+        _value(int, "N", 10, min=0, callback=_refuse_one),
+        "Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
+    ),
+    "repeats": _reported(
+        _value(int, "N", 1, min=1, max=100),
+        "How often the folds are drawn, to see which samples are always misclassified: --repeats 5",
+    ),
+    "radii": _reported(
+        _value(int, "N", 5, min=0, max=1000), "Number of radii at which R* is shown, 0 for none: --radii 20"
+    ),
+    "compare": _reported(
+        _value(bool, default=False),
+        "Fit other classifiers on the same folds, random forests among them, and compare the errors; takes "
+        "seconds to minutes.",
+        "--compare",
+    ),
+    "jobs": _shared(
+        _value(int | None, "N", callback=_refuse_zero), "Number of processes, -1 for one per core: --jobs -1"
+    ),
+    "seed": _shared(
+        _value(int, "N", 0, min=0, max=2**32 - 1), "Seed of permutations, folds and bootstrap: --seed 1"
+    ),
 }
-# What the reporting options are called in ``Wanted``, and their defaults.
+# What ``Wanted`` calls them.
 WANTED = {
-    "guarantee": ("guarantee", True),
-    "folds": ("n_folds", 10),
-    "repeats": ("n_repeats", 1),
-    "radii": ("n_radii", 5),
-    "compare": ("has_rivals", False),
-    "jobs": ("n_jobs", None),
-    "seed": ("random_state", 0),
+    "guarantee": "guarantee",
+    "folds": "n_folds",
+    "repeats": "n_repeats",
+    "radii": "n_radii",
+    "compare": "has_rivals",
+    "jobs": "n_jobs",
+    "seed": "random_state",
 }
-READING_OPTIONS: dict[str, Any] = {
-    "samples": Annotated[
-        str | None,
-        reading_option(metavar="COLUMN", help="Column with the names of the samples: --samples patient"),
-    ],
-    "transpose": Annotated[
-        Literal["yes", "no"] | None,
-        reading_option(
-            help="Whether features are in rows, samples in columns; by default the table is turned where it "
-            "is obvious: --transpose, or --transpose no"
-        ),
-    ],
-    "delimiter": Annotated[
-        str | None,
-        reading_option(
-            metavar="TEXT",
-            help="Character between cells, detected by default: --delimiter ';' or --delimiter tab",
-        ),
-    ],
-    "header": Annotated[
-        bool | None,
-        reading_option(
-            "--header/--no-header",
-            help="Whether the first line names the columns, detected by default; without names they are "
-            "column_1, ...",
-        ),
-    ],
-    "sheet": Annotated[
-        str | None,
-        reading_option(metavar="NAME", help="Sheet of a workbook, by default the first: --sheet Samples"),
-    ],
-    "labels_sheet": Annotated[
-        str | None,
-        reading_option(
-            metavar="NAME",
-            help="Sheet with the labels, of the workbook DATA or of --labels: --labels-sheet Patients",
-        ),
-    ],
-    "skip_lines": Annotated[
-        int | None,
-        reading_option(
-            metavar="N",
-            min=0,
-            max=1_000_000,
-            help="Lines above the table to leave out, such as a title: --skip-lines 3",
-        ),
-    ],
-    "duplicates": Annotated[
-        Literal["mean", "max", "suffix", "error"] | None,
-        reading_option(
-            help="What features of the same name become, such as probes of one gene: their mean, their "
-            "maximum, or numbered; refused by default: --duplicates mean"
-        ),
-    ],
-    "match_names": Annotated[
-        Literal["exact", "loose"] | None,
-        reading_option(
-            help="Whether names must be equal; loose lets columns differ in case and version from those of "
-            "a model, and samples of --labels in punctuation, leading zeros and suffixes: --match-names loose"
-        ),
-    ],
-    "layer": Annotated[
-        str | None,
-        reading_option(
-            metavar="NAME", help="Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts"
-        ),
-    ],
+READING_OPTIONS = {
+    "samples": _read(COLUMN, "Column with the names of the samples: --samples patient"),
+    "transpose": _read(
+        FLAG,
+        "Whether features are in rows, samples in columns; by default the table is turned where it is "
+        "obvious.",
+        "--transpose/--no-transpose",
+    ),
+    "delimiter": _read(
+        TEXT, "Character between cells, detected by default: --delimiter ';' or --delimiter tab"
+    ),
+    "header": _read(
+        FLAG,
+        "Whether the first line names the columns, detected by default; without names they are column_1, ...",
+        "--header/--no-header",
+    ),
+    "sheet": _read(NAME, "Sheet of a workbook, by default the first: --sheet Samples"),
+    "labels_sheet": _read(
+        NAME, "Sheet with the labels, of the workbook DATA or of --labels: --labels-sheet Patients"
+    ),
+    "skip_lines": _read(
+        _value(int | None, "N", min=0, max=1_000_000),
+        "Lines above the table to leave out, such as a title: --skip-lines 3",
+    ),
+    "duplicates": _read(
+        _value(Literal["mean", "max", "suffix", "error"] | None),
+        "What features of the same name become, such as probes of one gene: their mean, their maximum, or "
+        "numbered; refused by default: --duplicates mean",
+    ),
+    "match_names": _read(
+        _value(Literal["exact", "loose"] | None),
+        "Whether names must be equal; loose lets columns differ in case and version from those of a model, "
+        "and samples of --labels in punctuation, leading zeros and suffixes: --match-names loose",
+    ),
+    "layer": _read(NAME, "Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts"),
 }
+GROUPS = {"reading": READING_OPTIONS, "wanted": REPORTING_OPTIONS}
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -338,9 +304,10 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def wrapped(**options: Any) -> None:
-        options["reading"] = _reading({name: options.pop(name, None) for name in READING_OPTIONS})
-        if "wanted" in own.parameters:
-            options["wanted"] = _wanted({name: options.pop(name, WANTED[name][1]) for name in WANTED})
+        for name, make in (("reading", _reading), ("wanted", _wanted)):
+            if name in own.parameters:
+                shared = GROUPS[name].items()
+                options[name] = make({key: options.pop(key, one.default.default) for key, one in shared})
         data = options.pop("data")
         if data == STDIN and options.get("write_back"):
             message = "needs a file to write to, got standard input."
@@ -348,32 +315,23 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
         with as_file(data) as path:
             command(data=path, **options)
 
-    for name in ("reading", "wanted"):
+    for name in GROUPS:
         command.__annotations__.pop(name, None)  # only type checkers know these names
     own = inspect.signature(command, eval_str=True)
     parameters = []
     for name, parameter in own.parameters.items():
-        if name == "reading":
-            parameters += [_parameter(option, None, kind) for option, kind in READING_OPTIONS.items()]
-        elif name == "wanted":
-            parameters += [_parameter(key, WANTED[key][1], kind) for key, kind in REPORTING_OPTIONS.items()]
-        else:
-            parameters.append(parameter)
+        shared = GROUPS.get(name, {name: parameter})
+        parameters += [one.replace(name=key) for key, one in shared.items()]
     # What typer looks at.
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapped
 
 
-def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
 def _reading(chosen: dict[str, Any]) -> ReadOptions:
     from minimaxrisk.app.files import ReadOptions  # noqa: PLC0415
     from minimaxrisk.app.files.messages import COMMAND_LINE  # noqa: PLC0415
 
-    chosen["transpose"] = TRANSPOSE.get(chosen["transpose"])
     given = {name: value for name, value in chosen.items() if value is not None}
     return ReadOptions(**given, spelling=COMMAND_LINE)
 
@@ -384,4 +342,4 @@ def _wanted(chosen: dict[str, Any]) -> Wanted:
     if chosen["compare"] and chosen["folds"] == 0:
         message = "needs folds to compare on; leave out --folds 0."
         raise typer.BadParameter(message, param_hint="--compare")
-    return Wanted(**{WANTED[name][0]: value for name, value in chosen.items()})
+    return Wanted(**{WANTED[name]: value for name, value in chosen.items()})
