@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,15 +26,7 @@ if TYPE_CHECKING:
     from minimaxrisk.app.report.gathering import Wanted
 
 MODEL_ENDINGS = (".skops", "")
-RULES = " or ".join(NAMED_RULES)
-fitting_option = partial(typer.Option, rich_help_panel="The classifier")
 writing_option = partial(typer.Option, rich_help_panel="What is written")
-
-
-def _confidence(value: float) -> float:
-    if not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"expected a probability such as 0.95, got {value:g}.")
-    return value
 
 
 @options.with_shared_options
@@ -74,64 +66,7 @@ def fit_command(
         Literal["median"] | None,
         typer.Option(help="Fill missing values, which are refused otherwise: --impute median"),
     ] = None,
-    model: Annotated[
-        Literal["single", "ensemble"],
-        fitting_option(
-            help="One classifier, or the average of 50, each of a part of the samples, which usually errs "
-            "less and uses more features: --model ensemble"
-        ),
-    ] = "single",
-    features: Annotated[
-        str | None,
-        fitting_option(
-            metavar="few|best|N",
-            parser=options.features,
-            help="Choose the radius for the features: the fewest whose left-out error is within one standard "
-            "error of the smallest, those with the smallest, or at most N: --features few",
-        ),
-    ] = None,
-    radius: Annotated[
-        str,
-        fitting_option(
-            metavar="S|RULE",
-            help=f"Radius of the uncertainty set: a number of standard errors, or {RULES} for one that "
-            "contains all true means with the given confidence: --radius bootstrap",
-        ),
-    ] = "1",
-    confidence: Annotated[
-        float,
-        fitting_option(
-            metavar="P",
-            help="Confidence of the named radii and of the guarantee: --confidence 0.9",
-            callback=_confidence,
-        ),
-    ] = 0.95,
-    scale: Annotated[
-        Literal["standard", "clip", "none"],
-        fitting_option(
-            help="What is done to the columns before: centred, at unit variance; centred at the median and "
-            "clipped at two robust standard deviations, which tames outliers; or nothing: --scale clip"
-        ),
-    ] = "standard",
-    solver: Annotated[
-        Literal["auto", "interior-point", "first-order", "constraint-generation", "full-lp"],
-        fitting_option(help="Algorithm; all find the same optimum: --solver full-lp"),
-    ] = "auto",
-    coding: Annotated[
-        Literal["auto", "signed", "one-hot"],
-        fitting_option(help="How features are combined with labels: --coding one-hot"),
-    ] = "auto",
-    marginal: Annotated[
-        Literal["free", "empirical"],
-        fitting_option(
-            help="What the worst case may change: instances and labels, or with empirical the labels alone: "
-            "--marginal empirical"
-        ),
-    ] = "free",
-    class_weight: Annotated[
-        Literal["balanced"] | None,
-        fitting_option(help="Give all classes the same weight: --class-weight balanced"),
-    ] = None,
+    fitting: dict[str, Any],
     permutations: Annotated[
         int | None,
         options.reporting_option(
@@ -169,6 +104,7 @@ def fit_command(
     )
     if wanted.has_rivals and report is None:
         raise typer.BadParameter("is part of a report; add --report report.html.", param_hint="--compare")
+    scale, model, features = (fitting.pop(name) for name in ("scale", "model", "features"))
     if features is not None:
         _refuse_with_features(context, model)
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
@@ -187,15 +123,7 @@ def fit_command(
         columns=options.SampleColumns(groups, batch),
         impute=impute is not None,
         scale=scale,
-        settings={
-            "radius": _radius(radius),
-            "confidence": confidence,
-            "solver": solver,
-            "coding": coding,
-            "marginal": marginal,
-            "class_weight": class_weight,
-            "random_state": wanted.random_state,
-        },
+        settings=fitting | {"radius": _radius(fitting["radius"]), "random_state": wanted.random_state},
         kind=options.Kind(model == "ensemble", features),
         wanted=replace(wanted, n_permutations=permutations),
         outputs=outputs,
@@ -250,7 +178,7 @@ def _radius(text: str) -> float | str:
     except ValueError:
         number = math.nan
     if not 0.0 < number < math.inf:
-        message = f"expected a positive number, {RULES}, got {text!r}."
+        message = f"expected a positive number, {options.RULES}, got {text!r}."
         raise typer.BadParameter(message, param_hint="--radius")
     return number
 

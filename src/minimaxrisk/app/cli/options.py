@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 import typer
 
 from minimaxrisk.app.cli.console import STDIN, as_file
+from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
     from minimaxrisk.app.files import ReadOptions
@@ -105,6 +106,12 @@ def features(text: str | int) -> str | int:
 def _refuse_zero(value: int | None) -> int | None:
     if value == 0:
         raise typer.BadParameter("expected a number of processes, or -1 for one per core, got 0.")
+    return value
+
+
+def _probability(value: float) -> float:
+    if not 0.0 < value < 1.0:
+        raise typer.BadParameter(f"expected a probability such as 0.95, got {value:g}.")
     return value
 
 
@@ -214,6 +221,7 @@ def _shared(value: Value, words: str, *names: str, panel: str | None = None) -> 
 
 _reported = partial(_shared, panel="What a report computes")
 _read = partial(_shared, panel="How the file is read")
+_fitted = partial(_shared, panel="The classifier")
 COLUMN, NAME, TEXT = (_value(str | None, metavar) for metavar in ("COLUMN", "NAME", "TEXT"))
 FLAG = _value(bool | None)
 
@@ -293,18 +301,65 @@ READING_OPTIONS = {
     ),
     "layer": _read(NAME, "Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts"),
 }
-GROUPS = {"reading": READING_OPTIONS, "wanted": REPORTING_OPTIONS}
+RULES = " or ".join(NAMED_RULES)
+FITTING_OPTIONS = {
+    "model": _fitted(
+        _value(Literal["single", "ensemble"], default="single"),
+        "One classifier, or the average of 50, each of a part of the samples, which usually errs less and "
+        "uses more features: --model ensemble",
+    ),
+    "features": _fitted(
+        _value(str | None, "few|best|N", parser=features),
+        "Choose the radius for the features: the fewest whose left-out error is within one standard error of "
+        "the smallest, those with the smallest, or at most N: --features few",
+    ),
+    "radius": _fitted(
+        _value(str, "S|RULE", "1"),
+        f"Radius of the uncertainty set: a number of standard errors, or {RULES} for one that contains all "
+        "true means with the given confidence: --radius bootstrap",
+    ),
+    "confidence": _fitted(
+        _value(float, "P", 0.95, callback=_probability),
+        "Confidence of the named radii and of the guarantee: --confidence 0.9",
+    ),
+    "scale": _fitted(
+        _value(Literal["standard", "clip", "none"], default="standard"),
+        "What is done to the columns before: centred, at unit variance; centred at the median and clipped at "
+        "two robust standard deviations, which tames outliers; or nothing: --scale clip",
+    ),
+    "solver": _fitted(
+        _value(
+            Literal["auto", "interior-point", "first-order", "constraint-generation", "full-lp"],
+            default="auto",
+        ),
+        "Algorithm; all find the same optimum: --solver full-lp",
+    ),
+    "coding": _fitted(
+        _value(Literal["auto", "signed", "one-hot"], default="auto"),
+        "How features are combined with labels: --coding one-hot",
+    ),
+    "marginal": _fitted(
+        _value(Literal["free", "empirical"], default="free"),
+        "What the worst case may change: instances and labels, or with empirical the labels alone: "
+        "--marginal empirical",
+    ),
+    "class_weight": _fitted(
+        _value(Literal["balanced"] | None), "Give all classes the same weight: --class-weight balanced"
+    ),
+}
+GROUPS = {"fitting": FITTING_OPTIONS, "wanted": REPORTING_OPTIONS, "reading": READING_OPTIONS}
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of its parameters ``reading`` and ``wanted``, which stand for several.
+    """Give a command the options of its parameters ``fitting``, ``wanted`` and ``reading``.
 
-    The command gets a ``ReadOptions``, and a ``Wanted`` if it has that parameter; typer sees the options.
+    Each stands for several options, which typer sees. The command gets a dictionary, a ``Wanted`` and a
+    ``ReadOptions``.
     """
 
     @wraps(command)
     def wrapped(**options: Any) -> None:
-        for name, make in (("reading", _reading), ("wanted", _wanted)):
+        for name, make in (("fitting", dict), ("wanted", _wanted), ("reading", _reading)):
             if name in own.parameters:
                 shared = GROUPS[name].items()
                 options[name] = make({key: options.pop(key, one.default.default) for key, one in shared})
