@@ -48,14 +48,6 @@ def fit_command(
         Path | None,
         writing_option(metavar="FILE", help="Write a report that opens in a browser: --report report.html"),
     ] = None,
-    write_back: Annotated[
-        bool,
-        writing_option(
-            "--write-back",
-            help="Store coefficients, selection, predictions and the weights of the worst case in the "
-            ".var and .obs of the .h5ad file itself.",
-        ),
-    ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     labels: options.Labels = None,
@@ -94,14 +86,12 @@ def fit_command(
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
       minimaxrisk fit genes.csv --target diagnosis --groups patient --batch plate --report report.html
-      minimaxrisk fit cells.h5ad --target cell_type --write-back
+      minimaxrisk fit cells.h5ad --target condition --groups donor --out cells.skops
       minimaxrisk fit genes.xlsx --target class --impute median --json
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
     """
     console = Console(quiet=quiet)
-    outputs = options.Outputs(
-        report, genes, annotation, links, model=out, write_back=write_back, as_json=json
-    )
+    outputs = options.Outputs(report, genes, annotation, links, model=out, as_json=json)
     if wanted.has_rivals and report is None:
         raise typer.BadParameter("is part of a report; add --report report.html.", param_hint="--compare")
     scale, model, features = (fitting.pop(name) for name in ("scale", "model", "features"))
@@ -109,8 +99,6 @@ def fit_command(
         _refuse_with_features(context, model)
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
     _check_endings(outputs, "--report")
-    if write_back and data.suffix.lower() != ".h5ad":
-        raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
     if report is None:
         other_use = {"annotation": genes, "folds": batch, "links": None, "radii": None, "repeats": None}
         _note_unused(context, [name for name, other in other_use.items() if other is None], console)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import Kind, Outputs, SampleColumns, Source
-from minimaxrisk.app.cli.predicting import DRAW
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
     Together,
-    Trained,
     guarantee_of,
     permutation_of,
     refuse_too_many,
@@ -28,7 +24,6 @@ from minimaxrisk.app.cli.training import (
     warn_about_model,
 )
 from minimaxrisk.app.files import Study, read_training_study
-from minimaxrisk.app.files.binary_formats import add_to_h5ad
 from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
 from minimaxrisk.app.storage import save_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -91,8 +86,6 @@ def fit_and_write(
     write_findings(findings, model, study, outputs, annotations=annotations, console=console, seconds=seconds)
     if outputs.model is not None:
         save_model(model, outputs.model)
-    if outputs.write_back:
-        write_back_fit(source.data, trained)
     if outputs.as_json:
         typer.echo(as_json(fit_as_json(trained, test, findings, outputs) | console.told()))
     else:
@@ -119,33 +112,3 @@ def classifier_of(
             )
     rule = {"few": "one-se"}.get(str(kind.features), kind.features)
     return MinimaxRiskClassifierCV(single, rule=rule, cv=n_folds, n_jobs=wanted.n_jobs)
-
-
-def write_back_fit(path: Path, trained: Trained) -> None:
-    """Coefficients and selection by feature; predictions and the weights of the worst case by sample."""
-    model, study, y = trained.fit.model, trained.study, trained.fit.y
-    features = trained.fit.X_transformed
-    probabilities = model.predict_proba(features)
-    selected = np.zeros(trained.fit.X.shape[1], dtype=bool)
-    selected[model.selected_features_] = True
-    coef = model._fitted_rule().full_coef
-    towards = model.classes_[-1:] if len(coef) == 1 else model.classes_
-    coefficients = {f"coefficient_{c}": row for c, row in zip(towards, coef, strict=True)}
-    distribution = model.worst_case_distribution_
-    own = distribution[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-    add_to_h5ad(
-        path,
-        obs={
-            "prediction": model.predict(features).astype(str).astype(object),
-            **{f"{DRAW}_{c}": column for c, column in zip(model.classes_, probabilities.T, strict=True)},
-            "worst_case_own_label": own,
-            "worst_case_other_labels": distribution.sum(axis=1) - own,
-        },
-        var_names=study.feature_names,
-        var={"selected": selected} | coefficients,
-        uns={
-            "target": study.target,
-            "worst_case_error": model.worst_case_error_,
-            "worst_case_error_lower": model.worst_case_error_lower_,
-        },
-    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from minimaxrisk.app.cli.console import STDIN, as_file
+from minimaxrisk.app.cli.console import as_file
 from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ class Outputs:
     annotation: Path | None
     links: str | None
     model: Path | None = None
-    write_back: bool = False
     as_json: bool = False
 
 
@@ -363,11 +362,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
             if name in own.parameters:
                 shared = GROUPS[name].items()
                 options[name] = make({key: options.pop(key, one.default.default) for key, one in shared})
-        data = options.pop("data")
-        if data == STDIN and options.get("write_back"):
-            message = "needs a file to write to, got standard input."
-            raise typer.BadParameter(message, param_hint="--write-back")
-        with as_file(data) as path:
+        with as_file(options.pop("data")) as path:
             command(data=path, **options)
 
     for name in GROUPS:
