@@ -19,7 +19,8 @@ from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.reporting import own_descriptions, read_annotation
+from minimaxrisk.app.cli.reporting import read_annotation
+from minimaxrisk.app.files import read_training_study
 from minimaxrisk.app.report import page, report
 from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
@@ -182,9 +183,11 @@ def test_annotations_are_read_like_data(encoding, delimiter, tmp_path):
 
 def test_descriptions_of_a_gct_file_in_another_encoding(tmp_path):
     table = tmp_path / "genes.gct"
-    lines = ["#1.2", "2\t1", "Name\tDescription\tA", "µ1\tMüller’s\t0.5", "b\tTP53\t1"]
+    lines = ["#1.3", "2\t2\t2\t1", "Name\tDescription\tnothing\tA\tB", "class\t\t\tx\ty"]
+    lines += ["µ1\tMüller’s\tna\t0.5\t1", "b\t7157.0\t\t1\t2"]
     table.write_text("\n".join(lines), encoding="cp1252")
-    assert own_descriptions(table, ["µ1", "b"]) == {"Description": ["Müller’s", "TP53"]}
+    study = read_training_study(table, target="class")
+    assert study.descriptions == {"Description": ["Müller’s", "7157.0"]}
 
 
 def test_an_unknown_site_is_refused_before_the_work():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,23 @@ HOW = {
     SUFFIX: "numbered after the name",
 }
 TRUTH = {"true": 1.0, "false": 0.0}
+Features: TypeAlias = tuple[DataMatrix, Sequence[str], list[str]]  # values, names and remarks
+
+
+def by_feature(
+    feature_names: Sequence[str], names: Sequence[str], about: Mapping[str, TextArray]
+) -> dict[str, list[str]]:
+    """Entries by column and feature; where a name occurs again, such as for probes of a gene, all of them."""
+    if not about:
+        return {}
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, []).append(i)
+    rows = [places.get(str(name), []) for name in feature_names]
+    return {
+        title: ["; ".join(dict.fromkeys(cells[i] for i in row if cells[i])) for row in rows]
+        for title, cells in about.items()
+    }
 
 
 def without_duplicates(
@@ -77,7 +94,7 @@ def _mean(X: FloatArray, axis: int) -> FloatArray:
 
 def training_features(
     raw: RawTable, aside: set[str], where: object, options: ReadOptions, *, has_names: bool
-) -> tuple[DataMatrix, list[str], list[str]]:
+) -> Features:
     """All columns of numbers but those aside, their names, and remarks."""
     texts = {name: column for name, column in raw.texts.items() if name not in aside}
     truths = {name: column for name, column in texts.items() if _is_truth(column)}
@@ -122,8 +139,8 @@ def model_features(
     options: ReadOptions,
     *,
     used: Collection[str] = (),
-) -> tuple[DataMatrix, list[str]]:
-    """The columns of the model in its order, and remarks."""
+) -> Features:
+    """The columns of the model in its order, their names, and remarks."""
     numbers, names, merged = without_duplicates(raw.numbers, raw.names, options, where)
     raw = replace(raw, numbers=numbers, names=names)
     of_model = set(features)
@@ -142,7 +159,7 @@ def model_features(
         )
     ignored = f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
     remarks = [ignored if unknown else None, merged, _remark_on_truths(truths)]
-    return _in_order(raw, added, features), [remark for remark in remarks if remark is not None]
+    return _in_order(raw, added, features), features, [remark for remark in remarks if remark is not None]
 
 
 def _texts_as_numbers(

@@ -209,6 +209,8 @@ class Study:
     owners : mapping of str to ndarray of shape (n_samples,)
         Columns that were not asked for and, by their names, say what the samples were taken from, where some
         were taken from the same.
+    descriptions : mapping of str to list of str
+        What the file tells about the features beside their names, an entry for each, empty without any.
     """
 
     X: DataMatrix
@@ -221,6 +223,7 @@ class Study:
     remarks: tuple[str, ...]
     sample_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
     owners: Mapping[str, np.ndarray] = field(default_factory=dict)
+    descriptions: Mapping[str, list[str]] = field(default_factory=dict)
 
     @property
     def values(self) -> np.ndarray:
