@@ -46,10 +46,7 @@ __all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
 MOST_BYTES = 1_000_000_000
 MANIFEST, FORMAT = "minimaxrisk.json", 1
 # What the description and a ``SavedModel`` call by the same name.
-DESCRIBED = (
-    *("versions", "target", "fingerprint"),
-    *("groups", "batch", "reading", "command"),
-)
+DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
 AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
@@ -68,6 +65,12 @@ TRUSTED = (
     "minimaxrisk.solvers.FullLP",
     "minimaxrisk.solvers.InteriorPoint",
     "numpy.dtype",  # of an imputer
+)
+Classifier = (
+    MinimaxRiskClassifier
+    | MinimaxRiskClassifierCV
+    | MinimaxRiskEnsembleClassifier
+    | MinimaxRiskKernelClassifier
 )
 
 
@@ -130,12 +133,7 @@ class SavedModel:
     True
     """
 
-    classifier: (
-        MinimaxRiskClassifier
-        | MinimaxRiskClassifierCV
-        | MinimaxRiskEnsembleClassifier
-        | MinimaxRiskKernelClassifier
-    )
+    classifier: Classifier
     feature_names: np.ndarray
     target: str
     fingerprint: str
@@ -413,13 +411,7 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
             f"{path} holds objects that do not belong in a model and are not trusted: "
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
-    kinds = (
-        MinimaxRiskClassifier,
-        MinimaxRiskClassifierCV,
-        MinimaxRiskEnsembleClassifier,
-        MinimaxRiskKernelClassifier,
-    )
-    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), kinds):
+    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), Classifier):
         raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
     return parts
 

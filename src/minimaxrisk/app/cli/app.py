@@ -52,11 +52,7 @@ class PlainGroup(FlagsTakeNoValue, TyperGroup):
     """The program with its commands."""
 
 
-class PlainCommand(FlagsTakeNoValue, TyperCommand):
-    """A command."""
-
-
-class ForgivingCommand(PlainCommand):
+class ForgivingCommand(FlagsTakeNoValue, TyperCommand):
     """Explains words that are left over."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -80,7 +76,7 @@ app.command("fit", cls=ForgivingCommand)(fit_command)
 app.command("predict", cls=ForgivingCommand)(predict_command)
 app.command("verify", cls=ForgivingCommand)(verify_command)
 app.command("report", cls=ForgivingCommand)(report_command)
-app.command("demo", cls=PlainCommand)(demo_command)
+app.command("demo", cls=ForgivingCommand)(demo_command)
 
 
 def _print_version(is_asked: bool) -> None:

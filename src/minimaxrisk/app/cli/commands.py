@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
 import typer
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from minimaxrisk.app.files import ReadOptions
     from minimaxrisk.app.report.gathering import Wanted
 
-MODEL_ENDINGS = (".skops", "")
 writing_option = partial(typer.Option, rich_help_panel="What is written")
 
 
@@ -134,20 +133,29 @@ def _refuse_with_features(context: typer.Context, model: str) -> None:
 def _check_endings(outputs: options.Outputs, option_of_page: str) -> None:
     """Refuse, before the work, endings of other formats, and results whose packages are not installed."""
     from minimaxrisk._utils.environment import require  # noqa: PLC0415
-    from minimaxrisk.app.cli.reporting import check_page_file  # noqa: PLC0415
 
-    check_page_file(outputs.report, option=option_of_page)
-    genes, model = outputs.genes, outputs.model
+    page, genes, model = outputs.report, outputs.genes, outputs.model
+    if _has_other_ending(page, ".html", ".htm"):
+        advice = "; print it from a browser to get a PDF" if page.suffix.lower() == ".pdf" else ""
+        message = f"a report is a page (.html), got {page}{advice}."
+        raise typer.BadParameter(message, param_hint=option_of_page)
     if genes is not None and genes.suffix.lower() not in (".csv", ".tsv"):
         raise typer.BadParameter(f"must end with .csv or .tsv, got {genes}.", param_hint="--genes")
+    if _has_other_ending(model, ".skops"):
+        message = f"a model file ends in .skops and is not a pickle, got {model}."
+        raise typer.BadParameter(message, param_hint="--out")
     if model is not None:
-        if model.suffix.lower() not in MODEL_ENDINGS and (model.is_file() or not model.exists()):
-            message = f"a model file ends in {MODEL_ENDINGS[0]} and is not a pickle, got {model}."
-            raise typer.BadParameter(message, param_hint="--out")
         require("skops", extra="app", purpose="Model files need")
-    if outputs.report is not None:
+    if page is not None:
         for module in ("jinja2", "vl_convert"):
             require(module, extra="app", purpose="The report needs")
+
+
+def _has_other_ending(path: Path | None, *endings: str) -> TypeGuard[Path]:
+    """Devices and files without an ending may hold anything."""
+    if path is None or path.suffix.lower() in ("", *endings):
+        return False
+    return path.is_file() or not path.exists()
 
 
 def _note_unused(context: typer.Context, names: Sequence[str], console: Console) -> None:

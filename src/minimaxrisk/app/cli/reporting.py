@@ -66,17 +66,6 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
     return by_feature(feature_names, list(names), about)
 
 
-PAGES = (".html", ".htm", "")
-
-
-def check_page_file(path: Path | None, *, option: str) -> None:
-    """Refuse, before the work, endings of other formats."""
-    if path is None or path.suffix.lower() in PAGES or not (path.is_file() or not path.exists()):
-        return
-    advice = "; print it from a browser to get a PDF" if path.suffix.lower() == ".pdf" else ""
-    raise typer.BadParameter(f"a report is a page (.html), got {path}{advice}.", param_hint=option)
-
-
 def annotations_of(outputs: Outputs, study: Study, console: Console) -> dict[str, list[str]]:
     """What the file of --annotation tells about the features of the study, else the data file itself."""
     if outputs.annotation is None:
@@ -163,4 +152,4 @@ def write_findings(
             page = render_report(findings, provenance)
         write_whole(outputs.report, page)
     if outputs.genes is not None:
-        write_genes(outputs.genes, gene_table(findings.features, findings.data.classes, annotations))
+        write_genes(outputs.genes, *gene_table(findings.features, findings.data.classes, annotations))
