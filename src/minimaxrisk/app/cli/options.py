@@ -289,9 +289,9 @@ READING_OPTIONS = {
         "Lines above the table to leave out, such as a title: --skip-lines 3",
     ),
     "duplicates": _read(
-        _value(Literal["mean", "max", "suffix", "error"] | None),
-        "What features of the same name become, such as probes of one gene: their mean, their maximum, or "
-        "numbered; refused by default: --duplicates mean",
+        _value(Literal["mean", "max", "error"] | None),
+        "What features of the same name become, such as probes of one gene: their mean or their maximum; "
+        "refused by default: --duplicates mean",
     ),
     "match_names": _read(
         _value(Literal["exact", "loose"] | None),

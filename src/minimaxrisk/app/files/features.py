@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn, TypeAlias
@@ -13,15 +12,13 @@ from scipy import sparse
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
-from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
-from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, transpose_hint
-from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
+from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, spelt_differently, transpose_hint
+from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, ReadOptions, merge_advice, spell
 
 HOW = {
     MEAN: "averaged",
     MAX: "replaced by the largest of them in each sample",
-    SUFFIX: "numbered after the name",
 }
 TRUTH = {"true": 1.0, "false": 0.0}
 Features: TypeAlias = tuple[DataMatrix, Sequence[str], list[str]]  # values, names and remarks
@@ -59,8 +56,6 @@ def without_duplicates(
     n_columns = sum(name in twice for name in names)
     shown = listed([name for name in dict.fromkeys(names) if name in twice], 3)
     remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
-    if duplicates == SUFFIX:
-        return X, _numbered(names), remark
     places: dict[str, list[int]] = {}
     for j, name in enumerate(names):
         places.setdefault(name, []).append(j)
@@ -72,19 +67,6 @@ def without_duplicates(
     ends = iter(range(len(places), X.shape[1]))
     order = [j if len(ours) == 1 else next(ends) for j, ours in enumerate(places.values())]
     return _columns_of(X, order), list(places), remark
-
-
-def _numbered(names: Sequence[str]) -> list[str]:
-    """The second of a name gets .2, or the first number that makes it a new name."""
-    taken = set(names)
-    numbered: dict[str, None] = {}
-    for name in names:
-        new = name
-        if name in numbered:
-            new = next(new for i in itertools.count(2) if (new := f"{name}.{i}") not in taken)
-            taken.add(new)
-        numbered[new] = None
-    return list(numbered)
 
 
 def _mean(X: FloatArray, axis: int) -> FloatArray:
@@ -238,14 +220,6 @@ def are_generated(features: Sequence[str]) -> bool:
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 
-def _spelt_differently(missing: Sequence[str], raw: RawTable) -> LooseMatch | None:
-    """How the file spells features that it lacks by name, in its columns or its rows."""
-    rows = raw.row_names()
-    found = (match_features(missing, names) for names in (raw.columns(), () if rows is None else rows))
-    match = max(found, key=lambda found: len(found.pairs))
-    return match if match.pairs else None
-
-
 def _refuse_missing_features(
     missing: Sequence[str],
     features: Sequence[str],
@@ -255,12 +229,13 @@ def _refuse_missing_features(
     *,
     is_enough: bool,
 ) -> NoReturn:
+    match, _ = spelt_differently(missing, raw)
     if not raw.named and are_generated(features):
         advice = (
             "; columns without names are matched by position, counting those of names and labels: "
             "give the file the same columns as the training data."
         )
-    elif (match := _spelt_differently(missing, raw)) is not None:
+    elif match.pairs:
         loosely = spell(options, "match_names", LOOSE)
         advice = (
             f"; {len(match.pairs)} of {len(missing)} match {match.how} ({match.example()}): pass {loosely}"

@@ -20,7 +20,7 @@ from minimaxrisk.app.files.cells import (
     is_word,
     text_array,
 )
-from minimaxrisk.app.files.matching import match_features
+from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import nearest, require_unique
 from minimaxrisk.app.files.study import (
     ERROR,
@@ -147,19 +147,23 @@ def transposed(raw: RawTable) -> RawTable:
     )
 
 
+def spelt_differently(features: Sequence[str], raw: RawTable) -> tuple[LooseMatch, bool]:
+    """How the table spells these features, and whether they are its rows rather than its columns."""
+    rows = raw.row_names()
+    matches = [match_features(features, names) for names in (raw.columns(), () if rows is None else rows)]
+    match = max(matches, key=lambda found: len(found.pairs))
+    return match, match is matches[1]
+
+
 def with_names_of(raw: RawTable, features: Sequence[str], where: object) -> RawTable:
     """The table with the spelling of these features, which may be its columns or its rows."""
-    names = raw.row_names()
-    columns, rows = (
-        match_features(features, found) for found in (raw.columns(), () if names is None else names)
-    )
-    match = max(columns, rows, key=lambda found: len(found.pairs))
+    match, are_rows = spelt_differently(features, raw)
     match.refuse_ambiguous(where)
     if not match.pairs:
         return raw
-    pairs = match.pairs
+    pairs, names = match.pairs, raw.row_names()
     raw = raw.with_remarks(f"{len(pairs)} features were matched {match.how}, such as {match.example()}.")
-    if match is rows:
+    if are_rows:
         cells = text_array(_renamed([] if names is None else names, pairs))
         if raw.samples is not None:
             return replace(raw, samples=cells)

@@ -26,7 +26,7 @@ DELIMITER_WORDS = {
 }
 EVERY = "*"
 EXACT, LOOSE = "exact", "loose"  # values of ``match_names``
-ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # values of ``duplicates``
+ERROR, MEAN, MAX = "error", "mean", "max"  # values of ``duplicates``
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ReadOptions:
         The layer of an ``.h5ad`` file, or the variable of an ``.npz`` or ``.mat`` file.
     skip_lines : int, default=0
         Lines above the table to skip, in text files and workbooks.
-    duplicates : {"error", "mean", "max", "suffix"}, default="error"
+    duplicates : {"error", "mean", "max"}, default="error"
         What to do with features of the same name.
     match_names : {"exact", "loose"}, default="exact"
         Whether columns are those of a model, and lines of a labels file those of a sample, if their names are
@@ -112,8 +112,7 @@ def spell(options: ReadOptions, name: str, *values: str | bool | int) -> str:
 
 def merge_advice(options: ReadOptions) -> str:
     """What to do about features of the same name."""
-    merging = f"{spell(options, 'duplicates', MEAN)} (or {MAX}, or {SUFFIX})"
-    return f"or pass {merging} if they are measurements of one gene"
+    return f"or pass {spell(options, 'duplicates', MEAN)} (or {MAX}) if they are measurements of one gene"
 
 
 @dataclass(frozen=True)

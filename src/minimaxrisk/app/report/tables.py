@@ -85,11 +85,8 @@ def gene_table(
 
 def write_genes(path: str | Path, headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Text with commas or tabs, as the ending says."""
-    ending = Path(path).suffix.lower()
-    if ending not in DELIMITERS:
-        raise ValueError(f"{path} must end with {' or '.join(DELIMITERS)}, got {ending!r}.")
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=DELIMITERS[ending], lineterminator="\n")
+    writer = csv.writer(text, delimiter=DELIMITERS[Path(path).suffix.lower()], lineterminator="\n")
     writer.writerows([headers, *rows])
     write_whole(path, text.getvalue())
 
