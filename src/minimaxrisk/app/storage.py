@@ -218,7 +218,13 @@ def load_model(path: str | Path) -> SavedModel:
         raise ValueError(f"{path} is a folder, not a model file.")
     content = path.read_bytes()
     with _as_archive(content, path) as archive:
-        _refuse_absurd(archive, path)
+        # A few megabytes can hold terabytes of zeros.
+        total = sum(member.file_size for member in archive.infolist())
+        if total > MOST_BYTES:
+            raise ValueError(
+                f"{path} is not a sound model file: it has {len(content):,} bytes and would unpack to "
+                f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
+            )
         manifest = _checked_manifest(archive, path)
     parts = _loaded(content, path)
     try:
@@ -420,16 +426,6 @@ def _skops() -> Any:
     """The package; its import lists the estimators of scikit-learn."""
     with without_array_adapters():
         return require("skops.io", extra="app", purpose="Model files need")
-
-
-def _refuse_absurd(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse a zip that would take absurd amounts of memory: a few megabytes can hold terabytes of zeros."""
-    total = sum(member.file_size for member in archive.infolist())
-    if total > MOST_BYTES:
-        raise ValueError(
-            f"{path} is not a sound model file: it has {path.stat().st_size:,} bytes and would unpack to "
-            f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
-        )
 
 
 def _nonzeros(X: DataMatrix) -> Iterator[tuple[np.ndarray, np.ndarray]]:

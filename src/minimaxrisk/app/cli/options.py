@@ -102,22 +102,20 @@ def features(text: str | int) -> str | int:
     return number
 
 
-def _refuse_zero(value: int | None) -> int | None:
-    if value == 0:
-        raise typer.BadParameter("expected a number of processes, or -1 for one per core, got 0.")
-    return value
+def _checked(is_right: Callable[[Any], bool], expected: str) -> Callable[[Any], Any]:
+    """A callback that refuses other values."""
+
+    def check(value: Any) -> Any:
+        if not is_right(value):
+            raise typer.BadParameter(f"expected {expected}, got {value:g}.")
+        return value
+
+    return check
 
 
-def _probability(value: float) -> float:
-    if not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"expected a probability such as 0.95, got {value:g}.")
-    return value
-
-
-def _refuse_one(value: int) -> int:
-    if value == 1:
-        raise typer.BadParameter("expected at least 2 folds, or 0 for none, got 1.")
-    return value
+_refuse_zero = _checked(lambda value: value != 0, "a number of processes, or -1 for one per core")
+_refuse_one = _checked(lambda value: value != 1, "at least 2 folds, or 0 for none")
+_probability = _checked(lambda value: 0.0 < value < 1.0, "a probability such as 0.95")
 
 
 Data: TypeAlias = Annotated[

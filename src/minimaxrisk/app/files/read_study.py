@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.files import binary_formats as formats
 from minimaxrisk.app.files.cells import TextArray, is_missing, text_array
 from minimaxrisk.app.files.features import Features, by_feature, model_features, training_features
@@ -210,7 +211,11 @@ def _study(
     raw = arranged.raw
     found = _find_labels(arranged, request, needed=needs_labels)
     about = columns_about_samples(arranged, request, found.lines)
-    X, names, remarks = features(arranged, {*_aside(arranged, found.target), *about})
+    aside = {*arranged.aside, *about}
+    # A column with the name of an annotation is a feature.
+    if found.target is not None and found.target not in raw.annotations:
+        aside.add(found.target)
+    X, names, remarks = features(arranged, aside)
     study = Study(
         X,
         text_array(names),
@@ -279,13 +284,6 @@ def _as_written(options: ReadOptions, *columns: str | None) -> ReadOptions:
     return replace(options, as_text=frozenset(name for name in names if name is not None))
 
 
-def _aside(arranged: Arranged, target: str | None) -> set[str]:
-    """Columns that are not features; a column with the name of an annotation is one."""
-    if target is None or target in arranged.raw.annotations:
-        return arranged.aside
-    return {*arranged.aside, target}
-
-
 def _joined(arranged: Arranged, labels: LabelTable, request: ReadRequest) -> Labels:
     raw = arranged.raw
     if arranged.has_names:
@@ -352,7 +350,9 @@ def read_study_for_model(
     is_feature = target in known and target not in raw.annotations
     asked = None if is_feature else target
     request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns)
-    request.refuse_ignored_features()
+    if clash := [name for name in ignore if name in known]:
+        option = spell(options, "ignore")
+        raise ValueError(f"{option} cannot leave out a feature of the model, got {listed(clash)}.")
 
     def columns(arranged: Arranged, aside: set[str]) -> Features:
         return model_features(arranged.raw, aside, features, path, options, used=used)

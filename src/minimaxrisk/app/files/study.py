@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.files.cells import TextArray
 from minimaxrisk.app.files.matching import LooseMatch, match_samples
@@ -166,14 +165,6 @@ class ReadRequest:
     @property
     def for_model(self) -> bool:
         return bool(self.features)
-
-    def refuse_ignored_features(self) -> None:
-        clash = [name for name in self.ignore if name in self.features]
-        if clash:
-            raise ValueError(
-                f"{spell(self.options, 'ignore')} cannot leave out a feature of the model, "
-                f"got {listed(clash)}."
-            )
 
     def target_shown(self) -> str:
         if self.for_model:

@@ -169,6 +169,10 @@ def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     level, _ = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
     n_means = int(model.n_features_in_) * model.lambda_.shape[0]
+    expected_outside = 0.0
+    if model.radius_ is not None and n_samples >= 2:
+        t = model.radius_ * np.sqrt((n_samples - 1) / n_samples)
+        expected_outside = float(2.0 * n_means * stats.t.sf(t, n_samples - 1))
     tail, n_left = (1.0 - level) / (2.0 * n_means), n_samples - 1.0 - parameters.standardize
     return RadiusSummary(
         rule=rule,
@@ -177,15 +181,9 @@ def summarise_radius(model: Any, n_samples: int) -> RadiusSummary:
         remarks=tuple(model.coverage_remarks_),
         needed=student_factor(tail, float(n_samples), n_left, n_left) if n_left > 0.0 else float("inf"),
         n_means=n_means,
-        expected_outside=_expected_outside(model.radius_, n_means, n_samples),
+        expected_outside=expected_outside,
         confidence=float(parameters.confidence),
     )
-
-
-def _expected_outside(factor: float | None, n_means: int, n: int) -> float:
-    if factor is None or n < 2:
-        return 0.0
-    return float(2.0 * n_means * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))
 
 
 def tabulate_features(
