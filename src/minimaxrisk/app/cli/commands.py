@@ -62,7 +62,7 @@ def fit_command(
         int | None,
         options.reporting_option(
             metavar="N",
-            parser=options.whole_number,
+            parser=options.n_permutations,
             help="Permutations of the labels to compare R* with; by default "
             f"{options.PERMUTATIONS} with a report, otherwise none: --permutations 999",
         ),
@@ -280,7 +280,7 @@ def report_command(
         int,
         options.reporting_option(
             metavar="N",
-            parser=options.whole_number,
+            parser=options.n_permutations,
             help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
         ),
     ] = options.PERMUTATIONS,

@@ -16,7 +16,6 @@ from minimaxrisk.app.cli.training import (
     Together,
     guarantee_of,
     permutation_of,
-    refuse_too_many,
     saved_model,
     together_of,
     train,
@@ -60,7 +59,6 @@ def fit_and_write(
         )
     for remark in study.remarks:
         console.note(remark)
-    refuse_too_many(wanted.n_permutations, len(study.sample_names))
     together = together_of(study, columns, console)
     warn_about_data(study, together, console)
     annotations = annotations_of(outputs, study, console)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from minimaxrisk.app.files import ReadOptions
     from minimaxrisk.app.report.gathering import Wanted
 
-PERMUTATIONS = 199  # of a report
+PERMUTATIONS, MOST_PERMUTATIONS = 199, 10_000_000  # of a report
 # Options of one heading of --help.
 together_option = partial(typer.Option, rich_help_panel="Samples that belong together")
 reporting_option = partial(typer.Option, rich_help_panel="What a report computes")
@@ -78,14 +78,17 @@ class Outputs:
     as_json: bool = False
 
 
-def whole_number(text: str | int) -> int:
-    """A count as people write it, also 1e4."""
+def n_permutations(text: str | int) -> int:
+    """A count as people write it, also 1e4; more than memory holds, or anybody waits for, is refused."""
     try:
         number = float(text)
     except ValueError:
         number = -1.0
     if number < 0.0 or not number.is_integer():
         raise typer.BadParameter(f"expected a whole number such as 199, or 0 for none, got {text!r}.")
+    if number > MOST_PERMUTATIONS:
+        most = f"at most {MOST_PERMUTATIONS:,} permutations; 999 resolve p ≥ 0.001"
+        raise typer.BadParameter(f"expected {most}, got {number:.3g}.")
     return int(number)
 
 

@@ -24,7 +24,6 @@ from minimaxrisk.app.cli.stored import (
 )
 from minimaxrisk.app.cli.training import (
     Together,
-    refuse_too_many,
     together_of,
     warn_about_data,
     warn_about_model,
@@ -85,7 +84,6 @@ def report_and_write(
     """Write the page of a stored model; exit status 1 if these are not its training data."""
     saved = load_first(model)
     study = read_for_model(saved, source, console)
-    refuse_too_many(wanted.n_permutations, len(study.sample_names))
     X = filled(saved.imputer, study, console)
     study, X, difference = as_trained(saved, study, X)
     if difference is not None:
