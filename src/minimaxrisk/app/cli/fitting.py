@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.options import Kind, Outputs, SampleColumns, Source
+from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
@@ -38,7 +38,8 @@ def fit_and_write(
     impute: bool,
     scale: str,
     settings: Mapping[str, Any],
-    kind: Kind,
+    is_ensemble: bool,
+    features: str | int | None,
     wanted: Wanted,
     outputs: Outputs,
     command: str,
@@ -64,9 +65,12 @@ def fit_and_write(
     annotations = annotations_of(outputs, study, console)
 
     clock.begin("fit")
-    classifier = classifier_of(
-        MinimaxRiskClassifier(**settings, standardize=scale != "none"), kind, study, together, wanted
-    )
+    classifier: Any = MinimaxRiskClassifier(**settings, standardize=scale != "none")
+    if is_ensemble:
+        chance = settings["random_state"]
+        classifier = MinimaxRiskEnsembleClassifier(classifier, n_jobs=wanted.n_jobs, random_state=chance)
+    elif features is not None:
+        classifier = choosing_radius(classifier, features, study, together, wanted)
     scaler = ClippedScaler() if scale == "clip" else None
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
     warn_about_model(trained.fit, study, together, wanted, console)
@@ -92,21 +96,17 @@ def fit_and_write(
         raise typer.Exit(1)
 
 
-def classifier_of(
-    single: MinimaxRiskClassifier, kind: Kind, study: Study, together: Together, wanted: Wanted
-) -> Any:
-    """A classifier, one whose radius is chosen for its features, or an ensemble."""
-    if kind.is_ensemble:
-        return MinimaxRiskEnsembleClassifier(single, n_jobs=wanted.n_jobs, random_state=wanted.random_state)
-    if kind.features is None:
-        return single
+def choosing_radius(
+    single: MinimaxRiskClassifier, features: str | int, study: Study, together: Together, wanted: Wanted
+) -> MinimaxRiskClassifierCV:
+    """A classifier whose radius is chosen for its features: few, best, or at most so many."""
     n_folds = FOLDS_OF_CHOICE
-    if not isinstance(kind.features, int):
+    if not isinstance(features, int):
         n_folds = n_folds_of_choice(study.y, together.groups)
         if n_folds < 2:
             raise ValueError(
-                f"{study.source}: --features {kind.features} needs three samples of every class, or "
-                "groups of them, to leave some out; leave out rare classes, or pass a number: --features 10"
+                f"{study.source}: --features {features} needs three samples of every class, or groups of "
+                "them, to leave some out; leave out rare classes, or pass a number: --features 10"
             )
-    rule = {"few": "one-se"}.get(str(kind.features), kind.features)
+    rule = {"few": "one-se"}.get(str(features), features)
     return MinimaxRiskClassifierCV(single, rule=rule, cv=n_folds, n_jobs=wanted.n_jobs)

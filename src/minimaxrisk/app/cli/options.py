@@ -59,14 +59,6 @@ class SampleColumns:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What is fitted: a classifier, an ensemble, or one whose radius is chosen for few features."""
-
-    is_ensemble: bool = False
-    features: str | int | None = None
-
-
-@dataclass(frozen=True)
 class Outputs:
     """Where the results go; ``annotation`` and ``links`` are about the genes in them."""
 

@@ -65,8 +65,8 @@ def _suggestion(raw: RawTable, request: ReadRequest) -> str:
         for name, column in {**raw.texts, **raw.annotations}.items()
         if 2 <= len(set(column)) <= max(2, n // 2) and not any(map(_is_decimal, column))
     ]
-    ends = [*range(min(SEARCHED, len(raw.names)))]
-    ends += [*range(max(len(ends), len(raw.names) - SEARCHED), len(raw.names))]
+    p = len(raw.names)
+    ends = [*range(min(SEARCHED, p)), *range(max(SEARCHED, p - SEARCHED), p)]
     codes = []
     for j in ends if isinstance(raw.numbers, np.ndarray) else ():
         values = np.unique(raw.numbers[:, j])
