@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -192,23 +192,18 @@ GeneLinks: TypeAlias = Annotated[
 ]
 
 
-class Value(NamedTuple):
-    """The type of an option's value, its default, and what else typer is told about it."""
-
-    kind: Any
-    default: Any
-    more: dict[str, Any]
+Value: TypeAlias = tuple[Any, Any, dict[str, Any]]  # its type, its default, and what else typer is told
 
 
 def _value(kind: Any, metavar: str | None = None, default: Any = None, **more: Any) -> Value:
-    return Value(kind, default, {"metavar": metavar, **more})
+    return kind, default, {"metavar": metavar, **more}
 
 
 def _shared(value: Value, words: str, *names: str, panel: str | None = None) -> inspect.Parameter:
     """An option of several commands, which still needs its name."""
-    option = typer.Option(value.default, *names, help=words, rich_help_panel=panel, **value.more)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter("option", kind, default=option, annotation=value.kind)
+    kind, default, more = value
+    option = typer.Option(default, *names, help=words, rich_help_panel=panel, **more)
+    return inspect.Parameter("option", inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
 
 
 _reported = partial(_shared, panel="What a report computes")
