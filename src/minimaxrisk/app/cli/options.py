@@ -170,8 +170,7 @@ Genes: TypeAlias = Annotated[
     Path | None,
     reporting_option(
         metavar="FILE",
-        help="Write all selected features with coefficients, means and tests: --genes genes.csv, or .tsv or "
-        ".xlsx",
+        help="Write all selected features with coefficients, means and tests: --genes genes.csv, or .tsv",
     ),
 ]
 Annotation: TypeAlias = Annotated[
