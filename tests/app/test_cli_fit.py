@@ -328,57 +328,6 @@ class TestFit:
         assert "would overwrite" in err
         assert table.read_bytes() == before
 
-    def test_write_back_needs_h5ad(self, table, capsys):
-        status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--write-back")
-        assert status == 2
-        assert "needs an .h5ad file" in err
-
-
-def test_write_back(files, fitted, tmp_path, capsys):
-    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
-    path = tmp_path / "cells.h5ad"
-    path.write_bytes(files["h5ad"].path.read_bytes())
-    for _ in range(2):  # the second time replaces the first
-        fit_json(capsys, path, "--target", "diagnosis", "--write-back")
-    data = anndata.read_h5ad(path)
-    selected = np.flatnonzero(data.var["minimaxrisk_selected"])
-    np.testing.assert_array_equal(selected, fitted.selected_features_)
-    np.testing.assert_allclose(data.var["minimaxrisk_coefficient_well"], fitted.coef_[0], atol=1e-9)
-    assert data.obs["minimaxrisk_prediction"].tolist() == fitted.predict(values()).tolist()
-    np.testing.assert_allclose(
-        data.obs["minimaxrisk_draw_probability_ill"], fitted.predict_proba(values())[:, 0], atol=1e-9
-    )
-    mass = data.obs["minimaxrisk_worst_case_own_label"] + data.obs["minimaxrisk_worst_case_other_labels"]
-    assert mass.sum() == pytest.approx(1.0)
-    assert data.uns["minimaxrisk"]["worst_case_error"] == pytest.approx(fitted.worst_case_error_)
-    np.testing.assert_array_equal(data.X.toarray(), values())
-    assert data.obs["diagnosis"].tolist() == labels().tolist()
-
-
-def test_write_back_without_some_genes(files, tmp_path, capsys):
-    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
-    path = tmp_path / "cells.h5ad"
-    path.write_bytes(files["h5ad"].path.read_bytes())
-    fit_json(capsys, path, "--target", "diagnosis", "--ignore", "plain", "--write-back")
-    fitted = MinimaxRiskClassifier().fit(values()[:, 1:], labels())
-    coefficients = anndata.read_h5ad(path).var["minimaxrisk_coefficient_well"]
-    np.testing.assert_allclose(coefficients, [0.0, *fitted.coef_[0]], atol=1e-9)
-
-
-def test_write_back_replaces_what_another_model_wrote(files, tmp_path, capsys):
-    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
-    path = tmp_path / "cells.h5ad"
-    data = anndata.read_h5ad(files["h5ad"].path)
-    data.obs["other"] = np.where(np.arange(len(data)) % 2, "HR+/HER2-", "no")
-    data.write_h5ad(path)
-    fit_json(capsys, path, "--target", "diagnosis", "--write-back")
-    fit_json(capsys, path, "--target", "other", "--write-back")
-    found = anndata.read_h5ad(path).obs
-    assert {name for name in found if name.startswith("minimaxrisk_draw_probability")} == {
-        "minimaxrisk_draw_probability_HR+_HER2-",
-        "minimaxrisk_draw_probability_no",
-    }
-
 
 @pytest.mark.parametrize("command", ["predict", "verify", "report"])
 def test_model_and_data_in_the_wrong_order(command, table, tmp_path, capsys):

@@ -360,7 +360,7 @@ def test_what_is_said(tmp_path, files, asked, message):
         (TABLE, {"samples": "who"}, r"ReadOptions\(samples=\.\.\.\) must name a column"),
         (TABLE, {"sample_columns": ["ward"]}, "column 'ward' that sample_columns= names, in the table"),
         (TABLE, {"features": ["a", "c"], "used": ["a"]}, "pass the others alone as feature_names="),
-        (TABLE.replace("a,b", "a,a"), {}, r"pass ReadOptions\(duplicates='mean'\) \(or max, or suffix\)"),
+        (TABLE.replace("a,b", "a,a"), {}, r"pass ReadOptions\(duplicates='mean'\) \(or max\)"),
     ],
 )
 def test_messages_in_python_name_arguments(tmp_path, text, asked, message):

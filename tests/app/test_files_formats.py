@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
-import sys
 import tempfile
-import zipfile
 from itertools import count
 from pathlib import Path
 
@@ -19,7 +16,6 @@ from scipy import sparse
 from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
-from minimaxrisk.app.cli.console import STDIN, as_file
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.read_study import read_raw_table
 from tests.reading import read, write
@@ -120,7 +116,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_holds_the_same_study(tmp_path, name, monkeypatch):
+def test_every_format_holds_the_same_study(tmp_path, name):
     path = write(tmp_path, {name: FORMATS[name]})
     study = read_training_study(path, target="diagnosis")
     np.testing.assert_array_equal(study.X, X, strict=True)
@@ -132,20 +128,6 @@ def test_every_format_holds_the_same_study(tmp_path, name, monkeypatch):
     assert study.y.tolist() == LABELS
     assert study.y.dtype.kind == "U"
     assert (study.target, study.source) == ("diagnosis", path)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    with as_file(STDIN) as standard_input:
-        again = read_training_study(standard_input, target="diagnosis")
-    np.testing.assert_array_equal(again.X, X)
-    assert again.y.tolist() == LABELS
-
-
-def test_other_workbooks_through_standard_input(monkeypatch):
-    with zipfile.ZipFile(archive := io.BytesIO(), "w") as file:
-        file.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-    for content, ending in ((archive.getvalue(), ".ods"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls")):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        with as_file(STDIN) as path:
-            assert path.suffix == ending
 
 
 def test_arrays_have_generated_names_and_their_own_labels(tmp_path):

@@ -199,7 +199,6 @@ READ = [
         for how, names, values in (
             ("mean", ["a", "b"], [[1, 2], [3, 3], [np.nan, 5], [2, 4]]),
             ("max", ["a", "b"], [[1, 2], [4, 3], [np.nan, 5], [3, 4]]),
-            ("suffix", ["a", "b", "a.2"], [[1, 2, np.nan], [2, 3, 4], [np.nan, 5, np.nan], [1, 4, 3]]),
         )
     ),
     (

@@ -19,7 +19,8 @@ from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
-from minimaxrisk.app.cli.reporting import own_descriptions, read_annotation
+from minimaxrisk.app.cli.reporting import read_annotation
+from minimaxrisk.app.files import read_training_study
 from minimaxrisk.app.report import page, report
 from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
@@ -114,12 +115,12 @@ def test_selection_frequency_counts_the_folds(study, findings):
 def test_genes_are_written_as_they_are(findings, tmp_path, ending):
     hostile = ["SEPT2", "=1+1", 'a "b", c', "<&>\x07"]
     symbols = [hostile[j % 4] for j in range(60)]
-    table = gene_table(findings.features, findings.data.classes, {"symbol": symbols})
+    headers, cells = gene_table(findings.features, findings.data.classes, {"symbol": symbols})
     path = tmp_path / f"genes.{ending}"
-    write_genes(path, table)
+    write_genes(path, headers, cells)
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file, delimiter="," if ending == "csv" else "\t")
-    assert header == table.headers
+    assert header == headers
     assert len(rows) == findings.features.n_selected
     for row, j, value in zip(rows, findings.features.columns, findings.features.q[0], strict=True):
         record = dict(zip(header, row, strict=True))
@@ -130,10 +131,10 @@ def test_genes_are_written_as_they_are(findings, tmp_path, ending):
 
 
 def test_an_annotation_called_like_a_column(findings):
-    table = gene_table(findings.features, findings.data.classes, {"feature": [str(j) for j in range(60)]})
-    assert table.headers[:3] == ["feature", "feature", "importance"]
     found = findings.features
-    assert [row[:2] for row in table.rows] == [
+    headers, rows = gene_table(found, findings.data.classes, {"feature": [str(j) for j in range(60)]})
+    assert headers[:3] == ["feature", "feature", "importance"]
+    assert [row[:2] for row in rows] == [
         [name, str(j)] for name, j in zip(found.names, found.columns, strict=True)
     ]
 
@@ -182,9 +183,11 @@ def test_annotations_are_read_like_data(encoding, delimiter, tmp_path):
 
 def test_descriptions_of_a_gct_file_in_another_encoding(tmp_path):
     table = tmp_path / "genes.gct"
-    lines = ["#1.2", "2\t1", "Name\tDescription\tA", "µ1\tMüller’s\t0.5", "b\tTP53\t1"]
+    lines = ["#1.3", "2\t2\t2\t1", "Name\tDescription\tnothing\tA\tB", "class\t\t\tx\ty"]
+    lines += ["µ1\tMüller’s\tna\t0.5\t1", "b\t7157.0\t\t1\t2"]
     table.write_text("\n".join(lines), encoding="cp1252")
-    assert own_descriptions(table, ["µ1", "b"]) == {"Description": ["Müller’s", "TP53"]}
+    study = read_training_study(table, target="class")
+    assert study.descriptions == {"Description": ["Müller’s", "7157.0"]}
 
 
 def test_an_unknown_site_is_refused_before_the_work():

@@ -46,10 +46,7 @@ __all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
 MOST_BYTES = 1_000_000_000
 MANIFEST, FORMAT = "minimaxrisk.json", 1
 # What the description and a ``SavedModel`` call by the same name.
-DESCRIBED = (
-    *("versions", "target", "fingerprint"),
-    *("groups", "batch", "reading", "command"),
-)
+DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
 AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
@@ -70,6 +67,12 @@ TRUSTED = (
     "numpy.dtype",  # of an imputer
     "scipy.sparse._csr.csr_array",  # of instances that a kernel was fitted on
     "scipy.sparse._csr.csr_matrix",
+)
+Classifier = (
+    MinimaxRiskClassifier
+    | MinimaxRiskClassifierCV
+    | MinimaxRiskEnsembleClassifier
+    | MinimaxRiskKernelClassifier
 )
 
 
@@ -132,12 +135,7 @@ class SavedModel:
     True
     """
 
-    classifier: (
-        MinimaxRiskClassifier
-        | MinimaxRiskClassifierCV
-        | MinimaxRiskEnsembleClassifier
-        | MinimaxRiskKernelClassifier
-    )
+    classifier: Classifier
     feature_names: np.ndarray
     target: str
     fingerprint: str
@@ -222,7 +220,13 @@ def load_model(path: str | Path) -> SavedModel:
         raise ValueError(f"{path} is a folder, not a model file.")
     content = path.read_bytes()
     with _as_archive(content, path) as archive:
-        _refuse_absurd(archive, path)
+        # A few megabytes can hold terabytes of zeros.
+        total = sum(member.file_size for member in archive.infolist())
+        if total > MOST_BYTES:
+            raise ValueError(
+                f"{path} is not a sound model file: it has {len(content):,} bytes and would unpack to "
+                f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
+            )
         manifest = _checked_manifest(archive, path)
     parts = _loaded(content, path)
     try:
@@ -415,13 +419,7 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
             f"{path} holds objects that do not belong in a model and are not trusted: "
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
-    kinds = (
-        MinimaxRiskClassifier,
-        MinimaxRiskClassifierCV,
-        MinimaxRiskEnsembleClassifier,
-        MinimaxRiskKernelClassifier,
-    )
-    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), kinds):
+    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), Classifier):
         raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
     return parts
 
@@ -430,16 +428,6 @@ def _skops() -> Any:
     """The package; its import lists the estimators of scikit-learn."""
     with without_array_adapters():
         return require("skops.io", extra="app", purpose="Model files need")
-
-
-def _refuse_absurd(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse a zip that would take absurd amounts of memory: a few megabytes can hold terabytes of zeros."""
-    total = sum(member.file_size for member in archive.infolist())
-    if total > MOST_BYTES:
-        raise ValueError(
-            f"{path} is not a sound model file: it has {path.stat().st_size:,} bytes and would unpack to "
-            f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
-        )
 
 
 def _nonzeros(X: DataMatrix) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -29,7 +29,7 @@ from minimaxrisk.app.cli.commands import (
     verify_command,
 )
 from minimaxrisk.app.cli.console import printable
-from minimaxrisk.app.cli.options import TRANSPOSE, Invocation
+from minimaxrisk.app.cli.options import Invocation
 
 WRONG_INPUT = 2
 # The class of click, which some releases of typer contain under another name.
@@ -52,16 +52,12 @@ class PlainGroup(FlagsTakeNoValue, TyperGroup):
     """The program with its commands."""
 
 
-class PlainCommand(FlagsTakeNoValue, TyperCommand):
-    """A command."""
-
-
-class ForgivingCommand(PlainCommand):
-    """Takes ``--transpose`` without a value, and explains words that are left over."""
+class ForgivingCommand(FlagsTakeNoValue, TyperCommand):
+    """Explains words that are left over."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, with_transpose_value(args))
+            return super().parse_args(ctx, args)
         except UsageError as error:
             message = getattr(error, "message", "")
             if LEFT_OVER not in message:
@@ -73,21 +69,6 @@ class ForgivingCommand(PlainCommand):
             raise typer.BadParameter(f"{message}. {hint}".replace("..", "."), ctx=ctx) from error
 
 
-def with_transpose_value(arguments: Sequence[str]) -> list[str]:
-    """``--transpose`` without a value means yes, and ``--no-transpose`` no."""
-    found: list[str] = []
-    for i, argument in enumerate(arguments):
-        if argument == "--":
-            return [*found, *arguments[i:]]
-        if argument == "--no-transpose":
-            found.append("--transpose=no")
-        elif argument == "--transpose" and not TRANSPOSE.keys() & arguments[i + 1 : i + 2]:
-            found.append("--transpose=yes")
-        else:
-            found.append(argument)
-    return found
-
-
 app = typer.Typer(
     cls=PlainGroup, rich_markup_mode="rich", pretty_exceptions_enable=False, no_args_is_help=True
 )
@@ -95,7 +76,7 @@ app.command("fit", cls=ForgivingCommand)(fit_command)
 app.command("predict", cls=ForgivingCommand)(predict_command)
 app.command("verify", cls=ForgivingCommand)(verify_command)
 app.command("report", cls=ForgivingCommand)(report_command)
-app.command("demo", cls=PlainCommand)(demo_command)
+app.command("demo", cls=ForgivingCommand)(demo_command)
 
 
 def _print_version(is_asked: bool) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
 import typer
 
@@ -25,16 +25,7 @@ if TYPE_CHECKING:
     from minimaxrisk.app.files import ReadOptions
     from minimaxrisk.app.report.gathering import Wanted
 
-MODEL_ENDINGS = (".skops", "")
-RULES = " or ".join(NAMED_RULES)
-fitting_option = partial(typer.Option, rich_help_panel="The classifier")
 writing_option = partial(typer.Option, rich_help_panel="What is written")
-
-
-def _confidence(value: float) -> float:
-    if not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"expected a probability such as 0.95, got {value:g}.")
-    return value
 
 
 @options.with_shared_options
@@ -56,14 +47,6 @@ def fit_command(
         Path | None,
         writing_option(metavar="FILE", help="Write a report that opens in a browser: --report report.html"),
     ] = None,
-    write_back: Annotated[
-        bool,
-        writing_option(
-            "--write-back",
-            help="Store coefficients, selection, predictions and the weights of the worst case in the "
-            ".var and .obs of the .h5ad file itself.",
-        ),
-    ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     labels: options.Labels = None,
@@ -74,69 +57,12 @@ def fit_command(
         Literal["median"] | None,
         typer.Option(help="Fill missing values, which are refused otherwise: --impute median"),
     ] = None,
-    model: Annotated[
-        Literal["single", "ensemble"],
-        fitting_option(
-            help="One classifier, or the average of 50, each of a part of the samples, which usually errs "
-            "less and uses more features: --model ensemble"
-        ),
-    ] = "single",
-    features: Annotated[
-        str | None,
-        fitting_option(
-            metavar="few|best|N",
-            parser=options.features,
-            help="Choose the radius for the features: the fewest whose left-out error is within one standard "
-            "error of the smallest, those with the smallest, or at most N: --features few",
-        ),
-    ] = None,
-    radius: Annotated[
-        str,
-        fitting_option(
-            metavar="S|RULE",
-            help=f"Radius of the uncertainty set: a number of standard errors, or {RULES} for one that "
-            "contains all true means with the given confidence: --radius bootstrap",
-        ),
-    ] = "1",
-    confidence: Annotated[
-        float,
-        fitting_option(
-            metavar="P",
-            help="Confidence of the named radii and of the guarantee: --confidence 0.9",
-            callback=_confidence,
-        ),
-    ] = 0.95,
-    scale: Annotated[
-        Literal["standard", "clip", "none"],
-        fitting_option(
-            help="What is done to the columns before: centred, at unit variance; centred at the median and "
-            "clipped at two robust standard deviations, which tames outliers; or nothing: --scale clip"
-        ),
-    ] = "standard",
-    solver: Annotated[
-        Literal["auto", "interior-point", "first-order", "constraint-generation", "full-lp"],
-        fitting_option(help="Algorithm; all find the same optimum: --solver full-lp"),
-    ] = "auto",
-    coding: Annotated[
-        Literal["auto", "signed", "one-hot"],
-        fitting_option(help="How features are combined with labels: --coding one-hot"),
-    ] = "auto",
-    marginal: Annotated[
-        Literal["free", "empirical"],
-        fitting_option(
-            help="What the worst case may change: instances and labels, or with empirical the labels alone: "
-            "--marginal empirical"
-        ),
-    ] = "free",
-    class_weight: Annotated[
-        Literal["balanced"] | None,
-        fitting_option(help="Give all classes the same weight: --class-weight balanced"),
-    ] = None,
+    fitting: dict[str, Any],
     permutations: Annotated[
         int | None,
         options.reporting_option(
             metavar="N",
-            parser=options.whole_number,
+            parser=options.n_permutations,
             help="Permutations of the labels to compare R* with; by default "
             f"{options.PERMUTATIONS} with a report, otherwise none: --permutations 999",
         ),
@@ -159,22 +85,19 @@ def fit_command(
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
       minimaxrisk fit genes.csv --target diagnosis --groups patient --batch plate --report report.html
-      minimaxrisk fit cells.h5ad --target cell_type --write-back
+      minimaxrisk fit cells.h5ad --target condition --groups donor --out cells.skops
       minimaxrisk fit genes.xlsx --target class --impute median --json
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
     """
     console = Console(quiet=quiet)
-    outputs = options.Outputs(
-        report, genes, annotation, links, model=out, write_back=write_back, as_json=json
-    )
+    outputs = options.Outputs(report, genes, annotation, links, model=out, as_json=json)
     if wanted.has_rivals and report is None:
         raise typer.BadParameter("is part of a report; add --report report.html.", param_hint="--compare")
+    scale, model, features = (fitting.pop(name) for name in ("scale", "model", "features"))
     if features is not None:
         _refuse_with_features(context, model)
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
     _check_endings(outputs, "--report")
-    if write_back and data.suffix.lower() != ".h5ad":
-        raise typer.BadParameter(f"needs an .h5ad file, got {data}.", param_hint="--write-back")
     if report is None:
         other_use = {"annotation": genes, "folds": batch, "links": None, "radii": None, "repeats": None}
         _note_unused(context, [name for name, other in other_use.items() if other is None], console)
@@ -187,16 +110,9 @@ def fit_command(
         columns=options.SampleColumns(groups, batch),
         impute=impute is not None,
         scale=scale,
-        settings={
-            "radius": _radius(radius),
-            "confidence": confidence,
-            "solver": solver,
-            "coding": coding,
-            "marginal": marginal,
-            "class_weight": class_weight,
-            "random_state": wanted.random_state,
-        },
-        kind=options.Kind(model == "ensemble", features),
+        settings=fitting | {"radius": _radius(fitting["radius"]), "random_state": wanted.random_state},
+        is_ensemble=model == "ensemble",
+        features=features,
         wanted=replace(wanted, n_permutations=permutations),
         outputs=outputs,
         command=context.ensure_object(options.Invocation).command,
@@ -218,20 +134,29 @@ def _refuse_with_features(context: typer.Context, model: str) -> None:
 def _check_endings(outputs: options.Outputs, option_of_page: str) -> None:
     """Refuse, before the work, endings of other formats, and results whose packages are not installed."""
     from minimaxrisk._utils.environment import require  # noqa: PLC0415
-    from minimaxrisk.app.cli.reporting import check_page_file  # noqa: PLC0415
 
-    check_page_file(outputs.report, option=option_of_page)
-    genes, model = outputs.genes, outputs.model
+    page, genes, model = outputs.report, outputs.genes, outputs.model
+    if _has_other_ending(page, ".html", ".htm"):
+        advice = "; print it from a browser to get a PDF" if page.suffix.lower() == ".pdf" else ""
+        message = f"a report is a page (.html), got {page}{advice}."
+        raise typer.BadParameter(message, param_hint=option_of_page)
     if genes is not None and genes.suffix.lower() not in (".csv", ".tsv"):
         raise typer.BadParameter(f"must end with .csv or .tsv, got {genes}.", param_hint="--genes")
+    if _has_other_ending(model, ".skops"):
+        message = f"a model file ends in .skops and is not a pickle, got {model}."
+        raise typer.BadParameter(message, param_hint="--out")
     if model is not None:
-        if model.suffix.lower() not in MODEL_ENDINGS and (model.is_file() or not model.exists()):
-            message = f"a model file ends in {MODEL_ENDINGS[0]} and is not a pickle, got {model}."
-            raise typer.BadParameter(message, param_hint="--out")
         require("skops", extra="app", purpose="Model files need")
-    if outputs.report is not None:
+    if page is not None:
         for module in ("jinja2", "vl_convert"):
             require(module, extra="app", purpose="The report needs")
+
+
+def _has_other_ending(path: Path | None, *endings: str) -> TypeGuard[Path]:
+    """Devices and files without an ending may hold anything."""
+    if path is None or path.suffix.lower() in ("", *endings):
+        return False
+    return path.is_file() or not path.exists()
 
 
 def _note_unused(context: typer.Context, names: Sequence[str], console: Console) -> None:
@@ -250,7 +175,7 @@ def _radius(text: str) -> float | str:
     except ValueError:
         number = math.nan
     if not 0.0 < number < math.inf:
-        message = f"expected a positive number, {RULES}, got {text!r}."
+        message = f"expected a positive number, {options.RULES}, got {text!r}."
         raise typer.BadParameter(message, param_hint="--radius")
     return number
 
@@ -356,7 +281,7 @@ def report_command(
         int,
         options.reporting_option(
             metavar="N",
-            parser=options.whole_number,
+            parser=options.n_permutations,
             help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
         ),
     ] = options.PERMUTATIONS,
@@ -406,9 +331,7 @@ def demo_command(
         Path, typer.Option(metavar="FOLDER", help="For table, model and report: --out tour")
     ] = Path("minimaxrisk-demo"),
 ) -> None:
-    """Make a report from a table, and show on four studies what its numbers are worth.
-
-    First the command fit on a file, then simulated and real data.
+    """Make a report from a table of simulated data, by the command fit.
 
     \b
     Example:
@@ -426,6 +349,4 @@ def demo_command(
     typer.echo(f"FROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
     context.ensure_object(options.Invocation).command = shlex.join(command)
     fit_command(context=context, data=table, target="diagnosis", out=model, report=report)
-    typer.echo("")
-    demo.main()
     typer.echo(f"\nOpen the report in a browser: {report.resolve()}")

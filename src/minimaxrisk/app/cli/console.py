@@ -23,20 +23,9 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.doubts import Doubt
 
 STDIN = Path("-")
-# How files of binary formats begin.
-BEGINNINGS = {
-    b"\x1f\x8b": ".csv.gz",
-    b"PAR1": ".parquet",
-    b"ARROW1": ".feather",
-    b"\x89HDF": ".h5ad",
-    b"\x93NUMPY": ".npy",
-    b"MATLAB": ".mat",
-    b"\xd0\xcf\x11\xe0": ".xls",
-}
+GZIP = b"\x1f\x8b"  # how its files begin
 # Without a terminal, how long there is silence before a line of progress.
 SECONDS_BETWEEN_LINES = 30.0
-# What zips of workbooks hold; other zips are arrays of NumPy.
-WITHIN_ZIP = {b"xl/": ".xlsx", b"opendocument.spreadsheet": ".ods"}
 
 
 class Stage:
@@ -157,7 +146,7 @@ def as_json(value: Mapping[str, Any]) -> str:
 
 @contextmanager
 def as_file(data: Path) -> Iterator[Path]:
-    """The file itself, or a temporary file with the content of standard input."""
+    """The file itself, or a temporary file with the text on standard input."""
     if data != STDIN:
         yield data
         return
@@ -165,13 +154,6 @@ def as_file(data: Path) -> Iterator[Path]:
         raise typer.BadParameter("- reads standard input, and nothing is piped in.", param_hint="DATA")
     content = sys.stdin.buffer.read()
     with tempfile.TemporaryDirectory(prefix="minimaxrisk-") as folder:
-        path = Path(folder, f"standard_input{_ending(content)}")
+        path = Path(folder, f"standard_input.csv{'.gz' * content.startswith(GZIP)}")
         path.write_bytes(content)
         yield path
-
-
-def _ending(content: bytes) -> str:
-    """The ending of a file with this content; a zip is a workbook or arrays of NumPy."""
-    if content.startswith(b"PK"):
-        return next((ending for mark, ending in WITHIN_ZIP.items() if mark in content), ".npz")
-    return next((ending for begin, ending in BEGINNINGS.items() if content.startswith(begin)), ".csv")

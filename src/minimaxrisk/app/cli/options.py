@@ -14,20 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from minimaxrisk.app.cli.console import STDIN, as_file
+from minimaxrisk.app.cli.console import as_file
+from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
     from minimaxrisk.app.files import ReadOptions
     from minimaxrisk.app.report.gathering import Wanted
 
-PERMUTATIONS = 199  # of a report
+PERMUTATIONS, MOST_PERMUTATIONS = 199, 10_000_000  # of a report
 # Options of one heading of --help.
 together_option = partial(typer.Option, rich_help_panel="Samples that belong together")
-reading_option = partial(typer.Option, rich_help_panel="How the file is read")
 reporting_option = partial(typer.Option, rich_help_panel="What a report computes")
-
-
-TRANSPOSE = {"yes": True, "no": False}
 
 
 @dataclass
@@ -62,14 +59,6 @@ class SampleColumns:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What is fitted: a classifier, an ensemble, or one whose radius is chosen for few features."""
-
-    has_members: bool = False
-    features: str | int | None = None
-
-
-@dataclass(frozen=True)
 class Outputs:
     """Where the results go; ``annotation`` and ``links`` are about the genes in them."""
 
@@ -78,18 +67,20 @@ class Outputs:
     annotation: Path | None
     links: str | None
     model: Path | None = None
-    write_back: bool = False
     as_json: bool = False
 
 
-def whole_number(text: str | int) -> int:
-    """A count as people write it, also 1e4."""
+def n_permutations(text: str | int) -> int:
+    """A count as people write it, also 1e4; more than memory holds, or anybody waits for, is refused."""
     try:
         number = float(text)
     except ValueError:
         number = -1.0
     if number < 0.0 or not number.is_integer():
         raise typer.BadParameter(f"expected a whole number such as 199, or 0 for none, got {text!r}.")
+    if number > MOST_PERMUTATIONS:
+        most = f"at most {MOST_PERMUTATIONS:,} permutations; 999 resolve p ≥ 0.001"
+        raise typer.BadParameter(f"expected {most}, got {number:.3g}.")
     return int(number)
 
 
@@ -106,16 +97,20 @@ def features(text: str | int) -> str | int:
     return number
 
 
-def _refuse_zero(value: int | None) -> int | None:
-    if value == 0:
-        raise typer.BadParameter("expected a number of processes, or -1 for one per core, got 0.")
-    return value
+def _checked(is_right: Callable[[Any], bool], expected: str) -> Callable[[Any], Any]:
+    """A callback that refuses other values."""
+
+    def check(value: Any) -> Any:
+        if not is_right(value):
+            raise typer.BadParameter(f"expected {expected}, got {value:g}.")
+        return value
+
+    return check
 
 
-def _refuse_one(value: int) -> int:
-    if value == 1:
-        raise typer.BadParameter("expected at least 2 folds, or 0 for none, got 1.")
-    return value
+_refuse_zero = _checked(lambda value: value != 0, "a number of processes, or -1 for one per core")
+_refuse_one = _checked(lambda value: value != 1, "at least 2 folds, or 0 for none")
+_probability = _checked(lambda value: 0.0 < value < 1.0, "a probability such as 0.95")
 
 
 Data: TypeAlias = Annotated[
@@ -175,8 +170,7 @@ Genes: TypeAlias = Annotated[
     Path | None,
     reporting_option(
         metavar="FILE",
-        help="Write all selected features with coefficients, means and tests: --genes genes.csv, or .tsv or "
-        ".xlsx",
+        help="Write all selected features with coefficients, means and tests: --genes genes.csv, or .tsv",
     ),
 ]
 Annotation: TypeAlias = Annotated[
@@ -196,184 +190,185 @@ GeneLinks: TypeAlias = Annotated[
     ),
 ]
 
-REPORTING_OPTIONS: dict[str, Any] = {
-    "guarantee": Annotated[
-        bool,
-        reporting_option(
-            "--guarantee/--no-guarantee",
-            help="Bound the error for new samples, for which half of the samples are fitted once more: "
-            "--no-guarantee",
-        ),
-    ],
-    "folds": Annotated[
-        int,
-        reporting_option(
-            metavar="N",
-            min=0,
-            help="Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
-            callback=_refuse_one,
-        ),
-    ],
-    "repeats": Annotated[
-        int,
-        reporting_option(
-            metavar="N",
-            min=1,
-            max=100,
-            help="How often the folds are drawn, to see which samples are always misclassified: --repeats 5",
-        ),
-    ],
-    "radii": Annotated[
-        int,
-        reporting_option(
-            metavar="N", min=0, max=1000, help="Number of radii at which R* is shown, 0 for none: --radii 20"
-        ),
-    ],
-    "compare": Annotated[
-        bool,
-        reporting_option(
-            "--compare",
-            help="Fit other classifiers on the same folds, random forests among them, and compare the "
-            "errors; takes seconds to minutes.",
-        ),
-    ],
-    "jobs": Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Number of processes, -1 for one per core: --jobs -1", callback=_refuse_zero
-        ),
-    ],
-    "seed": Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, max=2**32 - 1, help="Seed of permutations, folds and bootstrap: --seed 1"
-        ),
-    ],
+
+Value: TypeAlias = tuple[Any, Any, dict[str, Any]]  # its type, its default, and what else typer is told
+
+
+def _value(kind: Any, metavar: str | None = None, default: Any = None, **more: Any) -> Value:
+    return kind, default, {"metavar": metavar, **more}
+
+
+def _shared(value: Value, words: str, *names: str, panel: str | None = None) -> inspect.Parameter:
+    """An option of several commands, which still needs its name."""
+    kind, default, more = value
+    option = typer.Option(default, *names, help=words, rich_help_panel=panel, **more)
+    return inspect.Parameter("option", inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
+
+
+_reported = partial(_shared, panel="What a report computes")
+_read = partial(_shared, panel="How the file is read")
+_fitted = partial(_shared, panel="The classifier")
+COLUMN, NAME, TEXT = (_value(str | None, metavar) for metavar in ("COLUMN", "NAME", "TEXT"))
+FLAG = _value(bool | None)
+
+REPORTING_OPTIONS = {
+    "guarantee": _reported(
+        _value(bool, default=True),
+        "Bound the error for new samples, for which half of the samples are fitted once more: --no-guarantee",
+        "--guarantee/--no-guarantee",
+    ),
+    "folds": _reported(
+        _value(int, "N", 10, min=0, callback=_refuse_one),
+        "Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
+    ),
+    "repeats": _reported(
+        _value(int, "N", 1, min=1, max=100),
+        "How often the folds are drawn, to see which samples are always misclassified: --repeats 5",
+    ),
+    "radii": _reported(
+        _value(int, "N", 5, min=0, max=1000), "Number of radii at which R* is shown, 0 for none: --radii 20"
+    ),
+    "compare": _reported(
+        _value(bool, default=False),
+        "Fit other classifiers on the same folds, random forests among them, and compare the errors; takes "
+        "seconds to minutes.",
+        "--compare",
+    ),
+    "jobs": _shared(
+        _value(int | None, "N", callback=_refuse_zero), "Number of processes, -1 for one per core: --jobs -1"
+    ),
+    "seed": _shared(
+        _value(int, "N", 0, min=0, max=2**32 - 1), "Seed of permutations, folds and bootstrap: --seed 1"
+    ),
 }
-# What the reporting options are called in ``Wanted``, and their defaults.
+# What ``Wanted`` calls them.
 WANTED = {
-    "guarantee": ("guarantee", True),
-    "folds": ("n_folds", 10),
-    "repeats": ("n_repeats", 1),
-    "radii": ("n_radii", 5),
-    "compare": ("has_rivals", False),
-    "jobs": ("n_jobs", None),
-    "seed": ("random_state", 0),
+    "guarantee": "guarantee",
+    "folds": "n_folds",
+    "repeats": "n_repeats",
+    "radii": "n_radii",
+    "compare": "has_rivals",
+    "jobs": "n_jobs",
+    "seed": "random_state",
 }
-READING_OPTIONS: dict[str, Any] = {
-    "samples": Annotated[
-        str | None,
-        reading_option(metavar="COLUMN", help="Column with the names of the samples: --samples patient"),
-    ],
-    "transpose": Annotated[
-        Literal["yes", "no"] | None,
-        reading_option(
-            help="Whether features are in rows, samples in columns; by default the table is turned where it "
-            "is obvious: --transpose, or --transpose no"
-        ),
-    ],
-    "delimiter": Annotated[
-        str | None,
-        reading_option(
-            metavar="TEXT",
-            help="Character between cells, detected by default: --delimiter ';' or --delimiter tab",
-        ),
-    ],
-    "header": Annotated[
-        bool | None,
-        reading_option(
-            "--header/--no-header",
-            help="Whether the first line names the columns, detected by default; without names they are "
-            "column_1, ...",
-        ),
-    ],
-    "sheet": Annotated[
-        str | None,
-        reading_option(metavar="NAME", help="Sheet of a workbook, by default the first: --sheet Samples"),
-    ],
-    "labels_sheet": Annotated[
-        str | None,
-        reading_option(
-            metavar="NAME",
-            help="Sheet with the labels, of the workbook DATA or of --labels: --labels-sheet Patients",
-        ),
-    ],
-    "skip_lines": Annotated[
-        int | None,
-        reading_option(
-            metavar="N",
-            min=0,
-            max=1_000_000,
-            help="Lines above the table to leave out, such as a title: --skip-lines 3",
-        ),
-    ],
-    "duplicates": Annotated[
-        Literal["mean", "max", "suffix", "error"] | None,
-        reading_option(
-            help="What features of the same name become, such as probes of one gene: their mean, their "
-            "maximum, or numbered; refused by default: --duplicates mean"
-        ),
-    ],
-    "match_names": Annotated[
-        Literal["exact", "loose"] | None,
-        reading_option(
-            help="Whether names must be equal; loose lets columns differ in case and version from those of "
-            "a model, and samples of --labels in punctuation, leading zeros and suffixes: --match-names loose"
-        ),
-    ],
-    "layer": Annotated[
-        str | None,
-        reading_option(
-            metavar="NAME", help="Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts"
-        ),
-    ],
+READING_OPTIONS = {
+    "samples": _read(COLUMN, "Column with the names of the samples: --samples patient"),
+    "transpose": _read(
+        FLAG,
+        "Whether features are in rows, samples in columns; by default the table is turned where it is "
+        "obvious.",
+        "--transpose/--no-transpose",
+    ),
+    "delimiter": _read(
+        TEXT, "Character between cells, detected by default: --delimiter ';' or --delimiter tab"
+    ),
+    "header": _read(
+        FLAG,
+        "Whether the first line names the columns, detected by default; without names they are column_1, ...",
+        "--header/--no-header",
+    ),
+    "sheet": _read(NAME, "Sheet of a workbook, by default the first: --sheet Samples"),
+    "labels_sheet": _read(
+        NAME, "Sheet with the labels, of the workbook DATA or of --labels: --labels-sheet Patients"
+    ),
+    "skip_lines": _read(
+        _value(int | None, "N", min=0, max=1_000_000),
+        "Lines above the table to leave out, such as a title: --skip-lines 3",
+    ),
+    "duplicates": _read(
+        _value(Literal["mean", "max", "error"] | None),
+        "What features of the same name become, such as probes of one gene: their mean or their maximum; "
+        "refused by default: --duplicates mean",
+    ),
+    "match_names": _read(
+        _value(Literal["exact", "loose"] | None),
+        "Whether names must be equal; loose lets columns differ in case and version from those of a model, "
+        "and samples of --labels in punctuation, leading zeros and suffixes: --match-names loose",
+    ),
+    "layer": _read(NAME, "Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts"),
 }
+RULES = " or ".join(NAMED_RULES)
+FITTING_OPTIONS = {
+    "model": _fitted(
+        _value(Literal["single", "ensemble"], default="single"),
+        "One classifier, or the average of 50, each of a part of the samples, which usually errs less and "
+        "uses more features: --model ensemble",
+    ),
+    "features": _fitted(
+        _value(str | None, "few|best|N", parser=features),
+        "Choose the radius for the features: the fewest whose left-out error is within one standard error of "
+        "the smallest, those with the smallest, or at most N: --features few",
+    ),
+    "radius": _fitted(
+        _value(str, "S|RULE", "1"),
+        f"Radius of the uncertainty set: a number of standard errors, or {RULES} for one that contains all "
+        "true means with the given confidence: --radius bootstrap",
+    ),
+    "confidence": _fitted(
+        _value(float, "P", 0.95, callback=_probability),
+        "Confidence of the named radii and of the guarantee: --confidence 0.9",
+    ),
+    "scale": _fitted(
+        _value(Literal["standard", "clip", "none"], default="standard"),
+        "What is done to the columns before: centred, at unit variance; centred at the median and clipped at "
+        "two robust standard deviations, which tames outliers; or nothing: --scale clip",
+    ),
+    "solver": _fitted(
+        _value(
+            Literal["auto", "interior-point", "first-order", "constraint-generation", "full-lp"],
+            default="auto",
+        ),
+        "Algorithm; all find the same optimum: --solver full-lp",
+    ),
+    "coding": _fitted(
+        _value(Literal["auto", "signed", "one-hot"], default="auto"),
+        "How features are combined with labels: --coding one-hot",
+    ),
+    "marginal": _fitted(
+        _value(Literal["free", "empirical"], default="free"),
+        "What the worst case may change: instances and labels, or with empirical the labels alone: "
+        "--marginal empirical",
+    ),
+    "class_weight": _fitted(
+        _value(Literal["balanced"] | None), "Give all classes the same weight: --class-weight balanced"
+    ),
+}
+GROUPS = {"fitting": FITTING_OPTIONS, "wanted": REPORTING_OPTIONS, "reading": READING_OPTIONS}
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of its parameters ``reading`` and ``wanted``, which stand for several.
+    """Give a command the options of its parameters ``fitting``, ``wanted`` and ``reading``.
 
-    The command gets a ``ReadOptions``, and a ``Wanted`` if it has that parameter; typer sees the options.
+    Each stands for several options, which typer sees. The command gets a dictionary, a ``Wanted`` and a
+    ``ReadOptions``.
     """
 
     @wraps(command)
     def wrapped(**options: Any) -> None:
-        options["reading"] = _reading({name: options.pop(name, None) for name in READING_OPTIONS})
-        if "wanted" in own.parameters:
-            options["wanted"] = _wanted({name: options.pop(name, WANTED[name][1]) for name in WANTED})
-        data = options.pop("data")
-        if data == STDIN and options.get("write_back"):
-            message = "needs a file to write to, got standard input."
-            raise typer.BadParameter(message, param_hint="--write-back")
-        with as_file(data) as path:
+        for name, make in (("fitting", dict), ("wanted", _wanted), ("reading", _reading)):
+            if name in own.parameters:
+                shared = GROUPS[name].items()
+                options[name] = make({key: options.pop(key, one.default.default) for key, one in shared})
+        with as_file(options.pop("data")) as path:
             command(data=path, **options)
 
-    for name in ("reading", "wanted"):
+    for name in GROUPS:
         command.__annotations__.pop(name, None)  # only type checkers know these names
     own = inspect.signature(command, eval_str=True)
     parameters = []
     for name, parameter in own.parameters.items():
-        if name == "reading":
-            parameters += [_parameter(option, None, kind) for option, kind in READING_OPTIONS.items()]
-        elif name == "wanted":
-            parameters += [_parameter(key, WANTED[key][1], kind) for key, kind in REPORTING_OPTIONS.items()]
-        else:
-            parameters.append(parameter)
+        shared = GROUPS.get(name, {name: parameter})
+        parameters += [one.replace(name=key) for key, one in shared.items()]
     # What typer looks at.
     wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapped
 
 
-def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
 def _reading(chosen: dict[str, Any]) -> ReadOptions:
     from minimaxrisk.app.files import ReadOptions  # noqa: PLC0415
     from minimaxrisk.app.files.messages import COMMAND_LINE  # noqa: PLC0415
 
-    chosen["transpose"] = TRANSPOSE.get(chosen["transpose"])
     given = {name: value for name, value in chosen.items() if value is not None}
     return ReadOptions(**given, spelling=COMMAND_LINE)
 
@@ -384,4 +379,4 @@ def _wanted(chosen: dict[str, Any]) -> Wanted:
     if chosen["compare"] and chosen["folds"] == 0:
         message = "needs folds to compare on; leave out --folds 0."
         raise typer.BadParameter(message, param_hint="--compare")
-    return Wanted(**{WANTED[name][0]: value for name, value in chosen.items()})
+    return Wanted(**{WANTED[name]: value for name, value in chosen.items()})

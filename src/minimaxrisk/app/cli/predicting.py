@@ -48,12 +48,11 @@ class Predictions:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         header = ["sample", "prediction", *(f"{DRAW}_{c}" for c in self.classes)]
-        writer.writerow([*header, ON_SCALE] if self.scale is not None else header)
-        agreed: list[list[str]] = [[]] * len(self.labels)
+        columns = [self.samples, self.labels, *self.probabilities.T.tolist()]
         if self.scale is not None:
-            agreed = [["no" if differs else "yes"] for differs in self.scale.differs]
-        rows = zip(self.samples, self.labels, self.probabilities.tolist(), agreed, strict=True)
-        writer.writerows([name, label, *map(repr, row), *agrees] for name, label, row, agrees in rows)
+            header.append(ON_SCALE)
+            columns.append(np.where(self.scale.differs, "no", "yes"))
+        writer.writerows([header, *zip(*columns, strict=True)])
         return text.getvalue()
 
     def as_dict(self) -> dict[str, Any]:

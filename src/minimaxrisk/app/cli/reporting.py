@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -26,17 +24,14 @@ from minimaxrisk.app.cli.stored import (
 )
 from minimaxrisk.app.cli.training import (
     Together,
-    refuse_too_many,
     together_of,
     warn_about_data,
     warn_about_model,
 )
 from minimaxrisk.app.files import ReadOptions, Study
-from minimaxrisk.app.files.cells import is_missing
-from minimaxrisk.app.files.layout import TextFile, head, read_text, split_records
+from minimaxrisk.app.files.features import by_feature
 from minimaxrisk.app.files.read_study import read_raw_table
 from minimaxrisk.app.files.study import EVERY
-from minimaxrisk.app.files.text_tables import gct_sizes
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import Provenance, is_bundle_kept, render_report
@@ -44,9 +39,6 @@ from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.guarantees.certified import check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit
-
-# The first line of a GCT file.
-GCT_MARK = re.compile(r"#1\.[23]\s*\n")
 
 
 def read_annotation(path: Path, feature_names: Sequence[str], console: Console) -> dict[str, list[str]]:
@@ -70,61 +62,15 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
         )
     if len(found) < len(feature_names):
         console.note(f"{path} describes {len(found):,} of {len(feature_names):,} features.")
-    about = {other: list(column) for other, column in raw.texts.items() if other != title}
-    return _of_features(feature_names, list(names), about)
-
-
-def own_descriptions(path: Path, feature_names: Sequence[str]) -> dict[str, list[str]]:
-    """What a GCT file tells about its genes; nothing for other files, or of columns that say nothing."""
-    if not path.is_file() or not GCT_MARK.match(head(path, 100).decode("utf-8-sig", "replace")):
-        return {}
-    (header, *rows), _ = read_text(path, _rows_about_genes)
-    about = {title: [row[j] for row in rows] for j, title in enumerate(header) if j}
-    return {
-        title: cells
-        for title, cells in _of_features(feature_names, [row[0] for row in rows], about).items()
-        if any(not is_missing(cell) and cell != name for cell, name in zip(cells, feature_names, strict=True))
-    }
-
-
-def _rows_about_genes(file: TextFile) -> list[list[str]]:
-    """The columns about genes of a GCT file, without the lines about samples."""
-    _, _, n_columns, n_lines = gct_sizes(file)
-    header, *rows = split_records(islice(file.lines(), 2, None), "\t")
-    return [row[: 1 + n_columns] for row in (header, *rows[n_lines:])]
-
-
-def _of_features(
-    feature_names: Sequence[str], names: Sequence[str], about: Mapping[str, Sequence[str]]
-) -> dict[str, list[str]]:
-    """Entries by column and feature; where a name occurs again, such as for probes of a gene, all of them."""
-    places: dict[str, list[int]] = {}
-    for i, name in enumerate(names):
-        places.setdefault(name, []).append(i)
-    rows = [places.get(str(name), []) for name in feature_names]
-    return {
-        title: ["; ".join(dict.fromkeys(cells[i] for i in row if cells[i])) for row in rows]
-        for title, cells in about.items()
-    }
-
-
-PAGES = (".html", ".htm", "")
-
-
-def check_page_file(path: Path | None, *, option: str) -> None:
-    """Refuse, before the work, endings of other formats."""
-    if path is None or path.suffix.lower() in PAGES or not (path.is_file() or not path.exists()):
-        return
-    advice = "; print it from a browser to get a PDF" if path.suffix.lower() == ".pdf" else ""
-    raise typer.BadParameter(f"a report is a page (.html), got {path}{advice}.", param_hint=option)
+    about = {other: column for other, column in raw.texts.items() if other != title}
+    return by_feature(feature_names, list(names), about)
 
 
 def annotations_of(outputs: Outputs, study: Study, console: Console) -> dict[str, list[str]]:
     """What the file of --annotation tells about the features of the study, else the data file itself."""
-    names = [str(name) for name in study.feature_names]
     if outputs.annotation is None:
-        return own_descriptions(study.source, names)
-    return read_annotation(outputs.annotation, names, console)
+        return dict(study.descriptions)
+    return read_annotation(outputs.annotation, [str(name) for name in study.feature_names], console)
 
 
 def report_and_write(
@@ -140,7 +86,6 @@ def report_and_write(
     saved = load_first(model)
     check_supported(saved.classifier, "report")
     study = read_for_model(saved, source, console)
-    refuse_too_many(wanted.n_permutations, len(study.sample_names))
     X = filled(saved.imputer, study, console)
     study, X, difference = as_trained(saved, study, X)
     if difference is not None:
@@ -207,4 +152,4 @@ def write_findings(
             page = render_report(findings, provenance)
         write_whole(outputs.report, page)
     if outputs.genes is not None:
-        write_genes(outputs.genes, gene_table(findings.features, findings.data.classes, annotations))
+        write_genes(outputs.genes, *gene_table(findings.features, findings.data.classes, annotations))

@@ -101,7 +101,7 @@ def fit_as_text(
         bound = best_bound(findings, digits=4) if veto(findings) is None else NO_BOUND
         lines += _lines("new samples", bound)
     lines += _selection(findings)
-    for what, path in _written(outputs, study.source).items():
+    for what, path in _written(outputs).items():
         is_page = path.suffix.lower() in (".html", ".htm")
         # One line, so that the path can be copied.
         lines.append(_line(what, f"{path} (open it in a browser)" if is_page else str(path)))
@@ -178,7 +178,7 @@ def fit_as_json(
         },
         "comparison": _comparison_as_json(trained, findings),
         "guarantee": findings.guarantee and _guarantee_as_json(findings.guarantee),
-        "written": {what: str(path) for what, path in _written(outputs, study.source).items()},
+        "written": {what: str(path) for what, path in _written(outputs).items()},
     }
 
 
@@ -187,10 +187,9 @@ def _has_verdict(findings: Findings, outputs: Outputs) -> bool:
     return outputs.report is not None or veto(findings) is not None
 
 
-def _written(outputs: Outputs, data: Path) -> dict[str, Path]:
+def _written(outputs: Outputs) -> dict[str, Path]:
     """The files that were written, by what they hold."""
     files = {"report": outputs.report, "genes": outputs.genes, "model": outputs.model}
-    files["data"] = data if outputs.write_back else None
     return {what: path for what, path in files.items() if path is not None}
 
 

@@ -16,7 +16,6 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
-from minimaxrisk.app.files.quality import count_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, row_digests
@@ -108,7 +107,7 @@ def scaled(saved: SavedModel, X: DataMatrix) -> DataMatrix:
 
 def filled_gaps(study: Study) -> str | None:
     """A note on the missing values that were filled, if there were any."""
-    n = count_missing(study)
+    n = int(np.isnan(study.values).sum())
     if not n:
         return None
     return f"{n} missing value{'s' * (n > 1)} replaced by the median of the column in the training data."

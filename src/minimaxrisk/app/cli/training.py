@@ -27,9 +27,6 @@ from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 
-# Judgement, not measured: what is refused takes more than a day even at a rate that only tiny studies reach,
-# or more than the memory of a common machine.
-PERMUTATIONS_PER_SECOND, MOST_DAYS, MOST_GIGABYTES = 1000, 1.0, 8.0
 IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 
 
@@ -148,17 +145,6 @@ def train(
     fit.X_transformed = seen  # not transformed again
     verify(fit)
     return Trained(study, fit, imputer, together)
-
-
-def refuse_too_many(n_permutations: int, n_samples: int) -> None:
-    """Refuse, before the work, permutations that no memory holds, or that nobody would wait for."""
-    gigabytes = 8.0 * n_samples * n_permutations / 1e9  # an order of the samples for each
-    days = n_permutations / PERMUTATIONS_PER_SECOND / 86_400
-    if gigabytes > MOST_GIGABYTES or days > MOST_DAYS:
-        raise ValueError(
-            f"--permutations {n_permutations:.3g} would take {gigabytes:.3g} GB of memory and, even "
-            f"at {PERMUTATIONS_PER_SECOND} a second, {days:.3g} days; 999 permutations resolve p ≥ 0.001."
-        )
 
 
 def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> PermutationTestResult | None:

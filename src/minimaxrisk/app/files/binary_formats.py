@@ -1,12 +1,8 @@
-"""Formats that other packages read: AnnData, NumPy, MATLAB, svmlight, Parquet, Feather and workbooks.
-
-AnnData files are written too: results go back into the file.
-"""
+"""Formats that other packages read: AnnData, NumPy, MATLAB, svmlight, Parquet, Feather and workbooks."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +16,6 @@ from scipy.io import loadmat
 from sklearn.datasets import load_svmlight_file
 
 from minimaxrisk._utils.arguments import listed
-from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
 from minimaxrisk.app.files.layout import Record, find_layout, head, lines_of_title
 from minimaxrisk.app.files.messages import nearest, needed, parsing, require_unique
@@ -36,7 +31,6 @@ SAMPLE_NAMES = ("sample_names", "samples", "index", "obs_names", "sample_ids")
 SPARSE_MEMBERS = {"format", "shape", "data"}
 NUMPY = (b"\x93NUMPY", b"PK")  # how its files begin
 MOST_COLUMNS = 10_000_000  # of svmlight: each has a name
-PREFIX = "minimaxrisk_"  # of what is written to an AnnData file
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
@@ -351,38 +345,3 @@ def _calmed(path: Path) -> Iterator[None]:
             if isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit):
                 raise
             raise ValueError(str(error)) from error
-
-
-def add_to_h5ad(
-    path: Path,
-    *,
-    obs: Mapping[str, np.ndarray],
-    var: Mapping[str, np.ndarray],
-    var_names: np.ndarray,
-    uns: Mapping[str, Any],
-) -> None:
-    """Replace the columns ``minimaxrisk_...`` of ``.obs`` and ``.var`` and the entry of ``.uns``.
-
-    A slash, which would be a path in such a file, becomes an underscore. Variables that are not among
-    ``var_names`` get zeros. A copy of the file with these parts takes its place at the end.
-    """
-    h5py, anndata = needed("h5py", "Writing .h5ad"), needed("anndata.io", "Writing .h5ad")
-    with whole_file(path) as partial:
-        shutil.copyfile(path, partial)
-        with h5py.File(partial, "r+") as file:
-            for group, columns in (("obs", obs), ("var", var)):
-                frame = anndata.read_elem(file[group])
-                frame = frame.loc[:, [not str(name).startswith(PREFIX) for name in frame.columns]].copy()
-                for name, values in columns.items():
-                    frame[f"{PREFIX}{name.replace('/', '_')}"] = (
-                        values if group == "obs" else _matched(values, var_names, frame.index)
-                    )
-                anndata.write_elem(file, group, frame)
-            anndata.write_elem(file.require_group("uns"), "minimaxrisk", dict(uns))
-
-
-def _matched(values: np.ndarray, names: np.ndarray, index: Any) -> np.ndarray:
-    """The value of each name of the index, zero where ``names`` does not have it."""
-    known = dict(zip(names, values, strict=True))
-    zero = values.dtype.type(0)
-    return np.array([known.get(name, zero) for name in text_array(index)], dtype=values.dtype)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -13,17 +12,32 @@ from scipy import sparse
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
-from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
-from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, transpose_hint
-from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, SUFFIX, ReadOptions, merge_advice, spell
+from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, spelt_differently, transpose_hint
+from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, ReadOptions, merge_advice, spell
 
 HOW = {
     MEAN: "averaged",
     MAX: "replaced by the largest of them in each sample",
-    SUFFIX: "numbered after the name",
 }
 TRUTH = {"true": 1.0, "false": 0.0}
+Features: TypeAlias = tuple[DataMatrix, Sequence[str], list[str]]  # values, names and remarks
+
+
+def by_feature(
+    feature_names: Sequence[str], names: Sequence[str], about: Mapping[str, TextArray]
+) -> dict[str, list[str]]:
+    """Entries by column and feature; where a name occurs again, such as for probes of a gene, all of them."""
+    if not about:
+        return {}
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, []).append(i)
+    rows = [places.get(str(name), []) for name in feature_names]
+    return {
+        title: ["; ".join(dict.fromkeys(cells[i] for i in row if cells[i])) for row in rows]
+        for title, cells in about.items()
+    }
 
 
 def without_duplicates(
@@ -42,8 +56,6 @@ def without_duplicates(
     n_columns = sum(name in twice for name in names)
     shown = listed([name for name in dict.fromkeys(names) if name in twice], 3)
     remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
-    if duplicates == SUFFIX:
-        return X, _numbered(names), remark
     places: dict[str, list[int]] = {}
     for j, name in enumerate(names):
         places.setdefault(name, []).append(j)
@@ -57,19 +69,6 @@ def without_duplicates(
     return _columns_of(X, order), list(places), remark
 
 
-def _numbered(names: Sequence[str]) -> list[str]:
-    """The second of a name gets .2, or the first number that makes it a new name."""
-    taken = set(names)
-    numbered: dict[str, None] = {}
-    for name in names:
-        new = name
-        if name in numbered:
-            new = next(new for i in itertools.count(2) if (new := f"{name}.{i}") not in taken)
-            taken.add(new)
-        numbered[new] = None
-    return list(numbered)
-
-
 def _mean(X: FloatArray, axis: int) -> FloatArray:
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(X, axis=axis) / (~np.isnan(X)).sum(axis=axis))
@@ -77,7 +76,7 @@ def _mean(X: FloatArray, axis: int) -> FloatArray:
 
 def training_features(
     raw: RawTable, aside: set[str], where: object, options: ReadOptions, *, has_names: bool
-) -> tuple[DataMatrix, list[str], list[str]]:
+) -> Features:
     """All columns of numbers but those aside, their names, and remarks."""
     texts = {name: column for name, column in raw.texts.items() if name not in aside}
     truths = {name: column for name, column in texts.items() if _is_truth(column)}
@@ -122,8 +121,8 @@ def model_features(
     options: ReadOptions,
     *,
     used: Collection[str] = (),
-) -> tuple[DataMatrix, list[str]]:
-    """The columns of the model in its order, and remarks."""
+) -> Features:
+    """The columns of the model in its order, their names, and remarks."""
     numbers, names, merged = without_duplicates(raw.numbers, raw.names, options, where)
     raw = replace(raw, numbers=numbers, names=names)
     of_model = set(features)
@@ -142,7 +141,7 @@ def model_features(
         )
     ignored = f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
     remarks = [ignored if unknown else None, merged, _remark_on_truths(truths)]
-    return _in_order(raw, added, features), [remark for remark in remarks if remark is not None]
+    return _in_order(raw, added, features), features, [remark for remark in remarks if remark is not None]
 
 
 def _texts_as_numbers(
@@ -221,14 +220,6 @@ def are_generated(features: Sequence[str]) -> bool:
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 
-def _spelt_differently(missing: Sequence[str], raw: RawTable) -> LooseMatch | None:
-    """How the file spells features that it lacks by name, in its columns or its rows."""
-    rows = raw.row_names()
-    found = (match_features(missing, names) for names in (raw.columns(), () if rows is None else rows))
-    match = max(found, key=lambda found: len(found.pairs))
-    return match if match.pairs else None
-
-
 def _refuse_missing_features(
     missing: Sequence[str],
     features: Sequence[str],
@@ -238,12 +229,13 @@ def _refuse_missing_features(
     *,
     is_enough: bool,
 ) -> NoReturn:
+    match, _ = spelt_differently(missing, raw)
     if not raw.named and are_generated(features):
         advice = (
             "; columns without names are matched by position, counting those of names and labels: "
             "give the file the same columns as the training data."
         )
-    elif (match := _spelt_differently(missing, raw)) is not None:
+    elif match.pairs:
         loosely = spell(options, "match_names", LOOSE)
         advice = (
             f"; {len(match.pairs)} of {len(missing)} match {match.how} ({match.example()}): pass {loosely}"

@@ -65,8 +65,8 @@ def _suggestion(raw: RawTable, request: ReadRequest) -> str:
         for name, column in {**raw.texts, **raw.annotations}.items()
         if 2 <= len(set(column)) <= max(2, n // 2) and not any(map(_is_decimal, column))
     ]
-    ends = [*range(min(SEARCHED, len(raw.names)))]
-    ends += [*range(max(len(ends), len(raw.names) - SEARCHED), len(raw.names))]
+    p = len(raw.names)
+    ends = [*range(min(SEARCHED, p)), *range(max(SEARCHED, p - SEARCHED), p)]
     codes = []
     for j in ends if isinstance(raw.numbers, np.ndarray) else ():
         values = np.unique(raw.numbers[:, j])
@@ -150,7 +150,11 @@ def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[
             f"{where}: the target {target!r} must hold classes with several samples each, got {k} different "
             f"values for {n} samples; is it the column of sample names? Choose another column."
         )
-    return (*_alike(classes), *_alone(classes[counts == 1]))
+    remarks = _alike(classes)
+    if len(alone := classes[counts == 1]):
+        which = "the label" if len(alone) == 1 else "each of the labels"
+        remarks.append(f"Only one sample has {which} {listed(alone)}.")
+    return tuple(remarks)
 
 
 def _alike(classes: np.ndarray) -> list[str]:
@@ -165,13 +169,6 @@ def _alike(classes: np.ndarray) -> list[str]:
         for key, names in groups.items()
         if key and len(names) > 1
     ]
-
-
-def _alone(classes: np.ndarray) -> list[str]:
-    if not len(classes):
-        return []
-    which = "the label" if len(classes) == 1 else "each of the labels"
-    return [f"Only one sample has {which} {listed(classes)}."]
 
 
 class Labels(NamedTuple):

@@ -25,11 +25,6 @@ def _places(study: Study, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray, st
     return rows, columns, "; ".join(places)
 
 
-def count_missing(study: Study) -> int:
-    """How many values are missing."""
-    return int(np.isnan(study.values).sum())
-
-
 def refuse_missing(study: Study, *, advice: str | None = None) -> None:
     """Refuse a study in which a value is missing.
 

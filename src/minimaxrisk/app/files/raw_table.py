@@ -20,7 +20,7 @@ from minimaxrisk.app.files.cells import (
     is_word,
     text_array,
 )
-from minimaxrisk.app.files.matching import match_features
+from minimaxrisk.app.files.matching import LooseMatch, match_features
 from minimaxrisk.app.files.messages import nearest, require_unique
 from minimaxrisk.app.files.study import (
     ERROR,
@@ -45,53 +45,28 @@ class FirstColumn(NamedTuple):
 class RawTable:
     """A table as a file has it: columns of numbers and of text, before it is known which are features.
 
-    Attributes
-    ----------
-    numbers : ndarray or CSR matrix of shape (n_rows, n_names)
-        The columns of numbers, float64, NaN where a value is missing.
-    names : list of str
-        Their names.
-    texts : dict of str to ndarray of str
-        Columns that are not numbers, by name.
-    lines : dict of str to ndarray of str
-        Rows that are not numbers, by name: one text for each column of numbers.
-    annotations : dict of str to ndarray of str
-        What the file says about the rows outside of the table.
-    samples : ndarray of str or None
-        Names of the rows, if the format has a place for them.
-    first : FirstColumn or None
-        The first column as it is written.
-    named : bool
-        Whether the names come from the file.
-    settled : bool
-        Whether the format says that samples are in rows.
-    label : str or None
-        The annotation that the format itself calls the label.
-    zeros_left_out : bool
-        Whether an absent column is one of zeros.
-    elsewhere : str
-        Where else in the file to look, for messages.
-    remarks : tuple of str
-        What a user should know.
+    ``numbers`` are float64, NaN where a value is missing.
     """
 
     numbers: DataMatrix
-    names: list[str]
-    texts: dict[str, TextArray] = field(default_factory=dict)
-    lines: dict[str, TextArray] = field(default_factory=dict)
-    annotations: dict[str, TextArray] = field(default_factory=dict)
-    samples: TextArray | None = None
+    names: list[str]  # of the columns of numbers
+    texts: dict[str, TextArray] = field(default_factory=dict)  # columns that are not numbers, by name
+    lines: dict[str, TextArray] = field(
+        default_factory=dict
+    )  # rows that are not: a text for each of ``names``
+    annotations: dict[str, TextArray] = field(default_factory=dict)  # about the rows, outside of the table
+    descriptions: dict[str, TextArray] = field(default_factory=dict)  # about ``names``, such as genes
+    samples: TextArray | None = None  # names of the rows, if the format has a place for them
     first: FirstColumn | None = None
-    named: bool = True
-    settled: bool = False
-    label: str | None = None
-    zeros_left_out: bool = False
-    elsewhere: str = ""
-    remarks: tuple[str, ...] = ()
+    named: bool = True  # whether the names come from the file
+    settled: bool = False  # whether the format says that samples are in rows
+    label: str | None = None  # the annotation that the format itself calls the label
+    zeros_left_out: bool = False  # whether an absent column is one of zeros
+    elsewhere: str = ""  # where else in the file to look, for messages
+    remarks: tuple[str, ...] = ()  # what a user should know
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return int(self.numbers.shape[0])
 
     def columns(self) -> list[str]:
@@ -172,19 +147,23 @@ def transposed(raw: RawTable) -> RawTable:
     )
 
 
+def spelt_differently(features: Sequence[str], raw: RawTable) -> tuple[LooseMatch, bool]:
+    """How the table spells these features, and whether they are its rows rather than its columns."""
+    rows = raw.row_names()
+    matches = [match_features(features, names) for names in (raw.columns(), () if rows is None else rows)]
+    match = max(matches, key=lambda found: len(found.pairs))
+    return match, match is matches[1]
+
+
 def with_names_of(raw: RawTable, features: Sequence[str], where: object) -> RawTable:
     """The table with the spelling of these features, which may be its columns or its rows."""
-    names = raw.row_names()
-    columns, rows = (
-        match_features(features, found) for found in (raw.columns(), () if names is None else names)
-    )
-    match = max(columns, rows, key=lambda found: len(found.pairs))
+    match, are_rows = spelt_differently(features, raw)
     match.refuse_ambiguous(where)
     if not match.pairs:
         return raw
-    pairs = match.pairs
+    pairs, names = match.pairs, raw.row_names()
     raw = raw.with_remarks(f"{len(pairs)} features were matched {match.how}, such as {match.example()}.")
-    if match is rows:
+    if are_rows:
         cells = text_array(_renamed([] if names is None else names, pairs))
         if raw.samples is not None:
             return replace(raw, samples=cells)

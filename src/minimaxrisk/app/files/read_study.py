@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.files import binary_formats as formats
-from minimaxrisk.app.files.cells import TextArray, text_array
-from minimaxrisk.app.files.features import model_features, training_features
+from minimaxrisk.app.files.cells import TextArray, is_missing, text_array
+from minimaxrisk.app.files.features import Features, by_feature, model_features, training_features
 from minimaxrisk.app.files.labels import (
     Labels,
     as_labels,
@@ -188,28 +188,35 @@ def read_training_study(
     path = Path(path)
     label_table = _label_table(path, labels, options)
     request = ReadRequest(path, target, ignore, options, label_table, sample_columns=sample_columns)
+
+    def features(arranged: Arranged, aside: set[str]) -> Features:
+        return training_features(arranged.raw, aside, path, options, has_names=arranged.has_names)
+
     raw = read_raw_table(path, _as_written(options, target, *sample_columns))
-    arranged = arrange(raw, request)
-    found = _find_labels(arranged, request, needed=True)
-    about = columns_about_samples(arranged, request, found.lines)
-    aside = {*_aside(arranged, found.target), *about}
-    X, names, more = training_features(arranged.raw, aside, path, options, has_names=arranged.has_names)
-    study = _study(arranged, found, request, X, names, about, more)
+    study, found = _study(raw, request, features, needs_labels=True)
     remarks = check_classes(found, study.y, label_table or path)
     refuse_infinite(study, advice=f"correct them, or pass {spell(options, 'ignore')} for their columns")
     return replace(study, remarks=(*study.remarks, *remarks))
 
 
-def _study(  # noqa: PLR0917
-    arranged: Arranged,
-    found: Labels,
+def _study(
+    raw: RawTable,
     request: ReadRequest,
-    X: DataMatrix,
-    names: Sequence[str],
-    about: dict[str, TextArray],
-    remarks: Sequence[str],
-) -> Study:
-    return Study(
+    features: Callable[[Arranged, set[str]], Features],
+    *,
+    needs_labels: bool,
+) -> tuple[Study, Labels]:
+    """The table with samples in rows, apart from the columns aside: ``features`` tells what of it counts."""
+    arranged = arrange(raw, request)
+    raw = arranged.raw
+    found = _find_labels(arranged, request, needed=needs_labels)
+    about = columns_about_samples(arranged, request, found.lines)
+    aside = {*arranged.aside, *about}
+    # A column with the name of an annotation is a feature.
+    if found.target is not None and found.target not in raw.annotations:
+        aside.add(found.target)
+    X, names, remarks = features(arranged, aside)
+    study = Study(
         X,
         text_array(names),
         arranged.samples,
@@ -217,10 +224,16 @@ def _study(  # noqa: PLR0917
         None if found.column is None else as_labels(found.column),
         found.target,
         request.where,
-        (*arranged.raw.remarks, *found.remarks, *remarks),
+        (*raw.remarks, *found.remarks, *remarks),
         about,
         columns_naming_owners(arranged, request, found),
+        {
+            title: cells
+            for title, cells in by_feature(names, raw.names, raw.descriptions).items()
+            if any(not is_missing(cell) and cell != name for cell, name in zip(cells, names, strict=True))
+        },
     )
+    return study, found
 
 
 def _label_table(path: Path, labels: str | Path | None, options: ReadOptions) -> LabelTable | None:
@@ -269,13 +282,6 @@ def _as_written(options: ReadOptions, *columns: str | None) -> ReadOptions:
     """The options with labels and names kept as the file has them."""
     names = (*columns, options.samples)
     return replace(options, as_text=frozenset(name for name in names if name is not None))
-
-
-def _aside(arranged: Arranged, target: str | None) -> set[str]:
-    """Columns that are not features; a column with the name of an annotation is one."""
-    if target is None or target in arranged.raw.annotations:
-        return arranged.aside
-    return {*arranged.aside, target}
 
 
 def _joined(arranged: Arranged, labels: LabelTable, request: ReadRequest) -> Labels:
@@ -344,13 +350,14 @@ def read_study_for_model(
     is_feature = target in known and target not in raw.annotations
     asked = None if is_feature else target
     request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns)
-    request.refuse_ignored_features()
-    arranged = arrange(raw, request)
-    found = _find_labels(arranged, request, needed=needs_labels)
-    about = columns_about_samples(arranged, request, found.lines)
-    aside = {*_aside(arranged, found.target), *about}
-    X, remarks = model_features(arranged.raw, aside, features, path, options, used=used)
-    study = _study(arranged, found, request, X, features, about, remarks)
+    if clash := [name for name in ignore if name in known]:
+        option = spell(options, "ignore")
+        raise ValueError(f"{option} cannot leave out a feature of the model, got {listed(clash)}.")
+
+    def columns(arranged: Arranged, aside: set[str]) -> Features:
+        return model_features(arranged.raw, aside, features, path, options, used=used)
+
+    study, _ = _study(raw, request, columns, needs_labels=needs_labels)
     refuse_infinite(study, advice="correct them")
     return study
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.files.cells import TextArray
 from minimaxrisk.app.files.matching import LooseMatch, match_samples
@@ -26,7 +25,7 @@ DELIMITER_WORDS = {
 }
 EVERY = "*"
 EXACT, LOOSE = "exact", "loose"  # values of ``match_names``
-ERROR, MEAN, MAX, SUFFIX = "error", "mean", "max", "suffix"  # values of ``duplicates``
+ERROR, MEAN, MAX = "error", "mean", "max"  # values of ``duplicates``
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class ReadOptions:
         The layer of an ``.h5ad`` file, or the variable of an ``.npz`` or ``.mat`` file.
     skip_lines : int, default=0
         Lines above the table to skip, in text files and workbooks.
-    duplicates : {"error", "mean", "max", "suffix"}, default="error"
+    duplicates : {"error", "mean", "max"}, default="error"
         What to do with features of the same name.
     match_names : {"exact", "loose"}, default="exact"
         Whether columns are those of a model, and lines of a labels file those of a sample, if their names are
@@ -112,8 +111,7 @@ def spell(options: ReadOptions, name: str, *values: str | bool | int) -> str:
 
 def merge_advice(options: ReadOptions) -> str:
     """What to do about features of the same name."""
-    merging = f"{spell(options, 'duplicates', MEAN)} (or {MAX}, or {SUFFIX})"
-    return f"or pass {merging} if they are measurements of one gene"
+    return f"or pass {spell(options, 'duplicates', MEAN)} (or {MAX}) if they are measurements of one gene"
 
 
 @dataclass(frozen=True)
@@ -168,14 +166,6 @@ class ReadRequest:
     def for_model(self) -> bool:
         return bool(self.features)
 
-    def refuse_ignored_features(self) -> None:
-        clash = [name for name in self.ignore if name in self.features]
-        if clash:
-            raise ValueError(
-                f"{spell(self.options, 'ignore')} cannot leave out a feature of the model, "
-                f"got {listed(clash)}."
-            )
-
     def target_shown(self) -> str:
         if self.for_model:
             return f"the model's target {self.target!r}"
@@ -209,6 +199,8 @@ class Study:
     owners : mapping of str to ndarray of shape (n_samples,)
         Columns that were not asked for and, by their names, say what the samples were taken from, where some
         were taken from the same.
+    descriptions : mapping of str to list of str
+        What the file tells about the features beside their names, an entry for each, empty without any.
     """
 
     X: DataMatrix
@@ -221,6 +213,7 @@ class Study:
     remarks: tuple[str, ...]
     sample_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
     owners: Mapping[str, np.ndarray] = field(default_factory=dict)
+    descriptions: Mapping[str, list[str]] = field(default_factory=dict)
 
     @property
     def values(self) -> np.ndarray:

@@ -267,8 +267,8 @@ def _after(file: TextFile, n_lines: int) -> Iterator[str]:
 def _genes_to_columns(
     body: Lines, file: TextFile, options: ReadOptions, aside: Sequence[str] = ()
 ) -> RawTable:
-    """The table transposed, without the columns ``aside``."""
-    with_header = ReadOptions(header=True, spelling=options.spelling)
+    """The table transposed; the columns ``aside`` describe genes."""
+    with_header = ReadOptions(header=True, spelling=options.spelling, as_text=frozenset(aside))
     raw = table_of_lines(body, file.path, delimiter="\t", options=with_header)
     first = raw.first
     assert first is not None
@@ -278,10 +278,8 @@ def _genes_to_columns(
         cells = raw.texts[words[0]] if words else next(iter(raw.lines.values()))
         word = next(cell for cell in cells if is_word(cell))
         raise ValueError(f"{file.path}: {where} must hold numbers, got {word!r}; correct the file.")
-    left_out = set(aside) - {first.name}
-    keep = [j for j, name in enumerate(raw.names) if name not in left_out]
-    numbers = raw.numbers if len(keep) == len(raw.names) else raw.numbers[:, keep]
-    return transposed(replace(raw, numbers=numbers, names=[raw.names[j] for j in keep], texts={}))
+    descriptions = {name: raw.texts[name] for name in aside if name in raw.texts}
+    return replace(transposed(replace(raw, texts={})), descriptions=descriptions)
 
 
 def read_series_matrix(file: TextFile, options: ReadOptions) -> RawTable:

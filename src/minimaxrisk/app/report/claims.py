@@ -239,8 +239,9 @@ def best_bound(findings: Findings, digits: int = 3) -> str:
     best = bound_with_confidence(findings)
     if best is None:
         return "no bound on the error for new samples comes with a confidence."
+    assert best.confidence is not None
     text = (
-        f"with {_confidence_of(best)} confidence, the error of {whose_error(findings, best)} is at most "
+        f"with {percent(best.confidence)} confidence, the error of {whose_error(findings, best)} is at most "
         f"{best.value:.{digits}f}: {shown_by(findings, best)}."
     )
     return " ".join([text, *says_little(findings)])
@@ -261,18 +262,9 @@ def whose_error(findings: Findings, one: ErrorBound) -> str:
     if one.rule == "constant":
         return f"always predicting {quoted(findings.data.largest_class)}"
     if one.method == HOLDOUT:
-        return f"{RULE_NAMES[one.rule]} for the same method trained on {_samples_trained_on(one)}"
+        assert one.n_train is not None  # bounds beside each other come from training data
+        return f"{RULE_NAMES[one.rule]} for the same method trained on {count(one.n_train, 'sample')}"
     return f"{RULE_NAMES[one.rule]} for this model"
-
-
-def _samples_trained_on(one: ErrorBound) -> str:
-    assert one.n_train is not None  # bounds beside each other come from training data
-    return count(one.n_train, "sample")
-
-
-def _confidence_of(one: ErrorBound) -> str:
-    assert one.confidence is not None
-    return percent(one.confidence)
 
 
 def shown_by(findings: Findings, one: ErrorBound) -> str:

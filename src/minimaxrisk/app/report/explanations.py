@@ -301,9 +301,9 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     if found is None:
         return [f"Not computed: {advice.guarantee} to add it."]
     best = claims.bound_with_confidence(findings)
+    left_out = [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
     if best is None:
         without = dict.fromkeys(one.reason for one in found.side_by_side)
-        left_out = [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
         return [
             "No bound on the error for new samples comes with a confidence.",
             *(f"Without a confidence: {reason}." for reason in without),
@@ -319,7 +319,7 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     ]
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
-    texts += [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
+    texts += left_out
     if findings.fit.class_weight:
         texts.append("These errors count every sample alike, without the weights of classes.")
     return texts

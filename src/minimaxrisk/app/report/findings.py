@@ -168,6 +168,9 @@ def summarise_radius(model: Any, posed: PosedProblem) -> RadiusSummary:
     n_means = int(model.n_features_in_) * model.lambda_.shape[0]
     n, n_lost = posed.instances.units.n, posed.instances.units.lost_per_mean
     tail, n_left = (1.0 - level) / (2.0 * n_means), n - n_lost * (1.0 + parameters.standardize)
+    expected_outside = 0.0
+    if model.radius_ is not None and n >= 2.0:
+        expected_outside = float(2.0 * n_means * stats.t.sf(model.radius_ * np.sqrt((n - 1) / n), n - 1))
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
@@ -176,15 +179,9 @@ def summarise_radius(model: Any, posed: PosedProblem) -> RadiusSummary:
         remarks=tuple(model.coverage_remarks_),
         needed=student_factor(tail, n, n_left, n_left) if n_left > 0.0 else float("inf"),
         n_means=n_means,
-        expected_outside=_expected_outside(model.radius_, n_means, n),
+        expected_outside=expected_outside,
         confidence=float(parameters.confidence),
     )
-
-
-def _expected_outside(factor: float | None, n_means: int, n: float) -> float:
-    if factor is None or n < 2:
-        return 0.0
-    return float(2.0 * n_means * stats.t.sf(factor * np.sqrt((n - 1) / n), n - 1))
 
 
 def tabulate_features(

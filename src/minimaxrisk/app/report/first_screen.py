@@ -15,7 +15,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.app.report import claims
 from minimaxrisk.app.report.explanations import Advice, Entry, in_doubt
-from minimaxrisk.app.report.findings import Findings, LeftOut
+from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, percent, quoted, share, shortened
 from minimaxrisk.app.report.tables import FEW_FOLDS
 from minimaxrisk.app.report.vega import (
@@ -257,27 +257,21 @@ def scores_figure(findings: Findings) -> Figure | None:
         }
         for i, up in zip(drawn, lift, strict=True)
     ]
-    title = _axis_title(classes) if is_pair else "← wrong · score minus the best other · right →"
+    title = "← wrong · score minus the best other · right →"
+    if is_pair:
+        first, second = (shortened(name, 14) for name in classes)
+        title = f"← predicted {first} · score · predicted {second} →"
+    some = "" if len(dots) == findings.data.n_samples else " Of large classes some samples are drawn."
     sides = [domain[1], *[domain[0]] * (len(classes) - 1)] if is_pair else [domain[0]] * len(classes)
     return Figure(
         key="scores",
         title="Left-out scores of all samples",
-        caption=_caption(findings, len(dots)),
+        caption=(
+            "A dot is a sample, scored by a model that was fitted without it. At the right: misclassified, "
+            f"by class.{some}"
+        ),
         specs=[_spec(findings, dots, sides, domain, title)],
         legend=[Legend("ink", "ring", "misclassified"), Legend("wrong-side", "box", "wrong side")],
-    )
-
-
-def _axis_title(classes: Sequence[str]) -> str:
-    first, second = (shortened(name, 14) for name in classes)
-    return f"← predicted {first} · score · predicted {second} →"
-
-
-def _caption(findings: Findings, n_drawn: int) -> str:
-    some = "" if n_drawn == findings.data.n_samples else " Of large classes some samples are drawn."
-    return (
-        "A dot is a sample, scored by a model that was fitted without it. At the right: misclassified, by "
-        f"class.{some}"
     )
 
 
@@ -351,19 +345,16 @@ def _spec(
             for spot, some in named.items()
         ),
     ]
+    assert findings.left_out is not None
+    by_class = enumerate(findings.left_out.confusion)
+    misclassified = [f"{int(row.sum() - row[k])} of {int(row.sum())}" for k, row in by_class]
     params = [
         {"name": "names", "value": [shortened(one, 18) for one in classes]},
-        {"name": "counts", "value": _counts(findings.left_out)},
+        {"name": "counts", "value": misclassified},
     ]
     spec = plot(0, layers, params=params, resolve={"axis": {"y": "independent"}})
     # As high as the style sheet says, which knows how high the screen is.
     return spec | {"height": "container", "autosize": {"type": "fit", "contains": "padding"}}
-
-
-def _counts(found: LeftOut | None) -> list[str]:
-    """By class, how many of its samples were misclassified."""
-    assert found is not None
-    return [f"{int(row.sum() - row[k])} of {int(row.sum())}" for k, row in enumerate(found.confusion)]
 
 
 def _named(

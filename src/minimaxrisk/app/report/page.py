@@ -320,7 +320,7 @@ def _drawings(
         for figure in figures.values()
         for i, spec in enumerate(figure.specs)
     ]
-    genes = gene_table(findings.features, findings.data.classes, provenance.annotations)
+    headers, genes = gene_table(findings.features, findings.data.classes, provenance.annotations)
     return {
         "plots": plots,
         "cells": cells_of(findings.values) if "heatmap" in figures else None,
@@ -328,7 +328,7 @@ def _drawings(
             {"cells": [row.name, row.supports, *row.cells], "is_rare": row.is_rare}
             for row in rows[MOST_ROWS:]
         ],
-        "genes": {"headers": genes.headers, "rows": [[_short(cell) for cell in row] for row in genes.rows]},
+        "genes": {"headers": headers, "rows": [[_short(cell) for cell in row] for row in genes]},
     }
 
 

@@ -48,18 +48,10 @@ def gene_links(findings: Findings, site: str | None) -> dict[str, str]:
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
-@dataclass(frozen=True)
-class GeneTable:
-    """A column for each header; cells are text, numbers or None."""
-
-    headers: list[str]
-    rows: list[list[Any]]
-
-
 def gene_table(
     table: FeatureTable, classes: Sequence[str], annotations: Mapping[str, Sequence[str]] | None = None
-) -> GeneTable:
-    """All selected features, the most important first.
+) -> tuple[list[str], list[list[Any]]]:
+    """Headers, and a row of text, numbers and None for each selected feature, the most important first.
 
     ``annotations`` has further columns, with an entry for every feature of the data. Welch's t and q describe
     features one by one: they were computed on the samples that the features were selected with.
@@ -88,18 +80,14 @@ def gene_table(
     if table.frequency is not None:
         columns.append(("selected in share of folds", table.frequency))
     rows = [[_cell(value) for value in row] for row in zip(*(values for _, values in columns), strict=True)]
-    return GeneTable([name for name, _ in columns], rows)
+    return [name for name, _ in columns], rows
 
 
-def write_genes(path: str | Path, table: GeneTable) -> None:
+def write_genes(path: str | Path, headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Text with commas or tabs, as the ending says."""
-    ending = Path(path).suffix.lower()
-    if ending not in DELIMITERS:
-        raise ValueError(f"{path} must end with {' or '.join(DELIMITERS)}, got {ending!r}.")
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=DELIMITERS[ending], lineterminator="\n")
-    writer.writerow(table.headers)
-    writer.writerows([_as_text(cell) for cell in row] for row in table.rows)
+    writer = csv.writer(text, delimiter=DELIMITERS[Path(path).suffix.lower()], lineterminator="\n")
+    writer.writerows([headers, *rows])
     write_whole(path, text.getvalue())
 
 
@@ -108,10 +96,6 @@ def _cell(value: Any) -> Any:
         return value
     number = float(value)
     return number if np.isfinite(number) else None
-
-
-def _as_text(cell: Any) -> str:
-    return "" if cell is None else cell if isinstance(cell, str) else repr(cell)
 
 
 # Features that fewer of the folds selected are greyed.
