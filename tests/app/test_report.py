@@ -28,6 +28,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.app.cli import demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import claims, explanations, phrases, report
 from minimaxrisk.app.report import gathering as rivals_of_report
@@ -1016,3 +1017,21 @@ def test_missing_packages_are_named(findings, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(ImportError, match=r'vl_convert.*pip install "minimaxrisk\[app\]"'):
         render_report(findings, PROVENANCE)
+
+
+# ---- the demo
+
+
+@pytest.mark.parametrize(
+    ("radius", "labels"), [(1.0, ["R*, score", "worst case"]), ("bonferroni", ["R*, bound", "bound"])]
+)
+def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):
+    X, y = study
+    model = MinimaxRiskClassifier(radius=radius).fit(X, y)
+    demo._print_errors(model, X, y, drawn=0.25, predict=0.125)
+    said = capsys.readouterr().out
+    for label in labels:
+        assert label in said
+    assert ("bound" in said) == (model.coverage_ is not None)
+    assert "0.2500" in said
+    assert "0.1250" in said
