@@ -14,7 +14,7 @@ BIN = $(VENV)/$(SCRIPTS)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         a report from a table of simulated data"
+	@echo "make demo         a report from a table, then studies that show what its numbers are worth"
 	@echo "make test         the tests"
 	@echo "make test-slow    the slow tests: larger sizes, more random problems (many minutes)"
 	@echo "make test-oldest  the tests with the oldest dependencies that are supported"

@@ -331,7 +331,9 @@ def demo_command(
         Path, typer.Option(metavar="FOLDER", help="For table, model and report: --out tour")
     ] = Path("minimaxrisk-demo"),
 ) -> None:
-    """Make a report from a table of simulated data, by the command fit.
+    """Make a report from a table, and show on four studies what its numbers are worth.
+
+    First the command fit on a file, then simulated and real data.
 
     \b
     Example:
@@ -349,4 +351,6 @@ def demo_command(
     typer.echo(f"FROM A FILE TO A REPORT, by one command:\n\n  $ {shlex.join(command)}\n")
     context.ensure_object(options.Invocation).command = shlex.join(command)
     fit_command(context=context, data=table, target="diagnosis", out=model, report=report)
+    typer.echo("")
+    demo.main()
     typer.echo(f"\nOpen the report in a browser: {report.resolve()}")
