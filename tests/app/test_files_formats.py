@@ -7,7 +7,6 @@ import gzip
 import io
 import sys
 import tempfile
-import zipfile
 from itertools import count
 from pathlib import Path
 
@@ -137,15 +136,6 @@ def test_every_format_holds_the_same_study(tmp_path, name, monkeypatch):
         again = read_training_study(standard_input, target="diagnosis")
     np.testing.assert_array_equal(again.X, X)
     assert again.y.tolist() == LABELS
-
-
-def test_other_workbooks_through_standard_input(monkeypatch):
-    with zipfile.ZipFile(archive := io.BytesIO(), "w") as file:
-        file.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-    for content, ending in ((archive.getvalue(), ".ods"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls")):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        with as_file(STDIN) as path:
-            assert path.suffix == ending
 
 
 def test_arrays_have_generated_names_and_their_own_labels(tmp_path):

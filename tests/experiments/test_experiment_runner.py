@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -18,9 +17,7 @@ from threadpoolctl import threadpool_info
 
 from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, Cell, EndedError, outcome_of
 from experiments.harness.environment import describe_environment, fingerprint, source_revision
-from experiments.harness.extras import require
 from experiments.harness.journal import Journal, JournalError, plain_rows
-from experiments.harness.progress_bar import show_progress
 from experiments.harness.runner import THREAD_VARIABLES, run_cells
 
 # What each cell does is one of its settings; each leaves a line in a file of its folder.
@@ -297,24 +294,6 @@ def test_chains_are_in_order_with_several_workers(tmp_path):
     assert [name for name in done if name[0] == "b"] == [f"b {k}" for k in range(4)]
 
 
-def import_nothing():
-    raise ImportError("no such module")
-
-
-def test_workers_that_cannot_start(tmp_path):
-    with pytest.raises(RuntimeError, match="worker processes could not start"):
-        run(tmp_path, [cell(tmp_path, "value")], warm_up=import_nothing)
-
-
-def sleep_a_little():
-    time.sleep(2.2)
-
-
-def test_time_limit_does_not_count_the_start(tmp_path):
-    (outcome,) = run(tmp_path, [cell(tmp_path, "value", limit=2)], warm_up=sleep_a_little)
-    assert outcome.status == OK
-
-
 def test_requests_that_make_no_sense(tmp_path):
     with pytest.raises(ValueError, match="jobs must be at least 1"):
         run(tmp_path, [], jobs=0)
@@ -358,36 +337,6 @@ def test_killed_run_loses_nothing_and_repeats_nothing(tmp_path, blow):
 # What a user sees
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress():
-    good = outcome_of(Cell("table2", {"data": "Colon"}), OK, seconds=1.234)
-    bad = outcome_of(Cell("table2", {"data": "Arcene"}), FAILED, detail="MemoryError")
-    lines = io.StringIO()
-    with show_progress(5, 2, "table2", lines) as tell:
-        tell(good)
-        tell(bad)
-    assert lines.getvalue().splitlines() == [
-        "[3/5] table2 data=Colon: ok, 1.23 s",
-        "[4/5] table2 data=Arcene: failed (MemoryError)",
-    ]
-    terminal = Terminal()
-    with show_progress(5, 3, "table2", terminal) as tell:
-        tell(good)
-        tell(bad)
-    assert "5/5" in terminal.getvalue()
-    assert "Arcene: failed (MemoryError)" in terminal.getvalue()
-    assert "Colon" not in terminal.getvalue()
-
-
-def test_missing_package_says_how_to_get_it():
-    with pytest.raises(ImportError, match="--group reproduce"):
-        require("no_such_package_anywhere")
-
-
 def test_environment(tmp_path):
     description = describe_environment()
     assert {"numpy", "scipy", "scikit-learn", "highspy"} <= set(description["packages"])
@@ -396,19 +345,3 @@ def test_environment(tmp_path):
     assert fingerprint(description) == fingerprint(dict(reversed(description.items())))
     assert fingerprint(description) != fingerprint(description | {"cores": 1000})
     assert source_revision(tmp_path) is None
-
-
-def test_revision_of_a_checkout(tmp_path):
-    def git(*arguments):
-        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
-
-    git("init")
-    (tmp_path / "known").touch()
-    (tmp_path / "installed").mkdir()
-    (tmp_path / "installed" / "unknown").touch()
-    git("add", "known")
-    git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-m", "first")
-    clean = source_revision(tmp_path)
-    (tmp_path / "known").write_text("changed")
-    assert source_revision(tmp_path) == f"{clean}-dirty"
-    assert source_revision(tmp_path / "installed") is None

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -373,79 +372,6 @@ def test_a_limit_ends_a_process_within_compiled_code(busy):
     assert gone(story.events[0]["pid"])
 
 
-# SIGKILL goes to the parent alone, Ctrl-C to all, as from a terminal.
-both_blows = pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
-
-
-@both_blows
-def test_a_process_ends_with_the_one_that_waits_for_it(busy, blow):
-    script = f"from experiments.harness.child import run_module; run_module({busy!r})"
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stderr=subprocess.DEVNULL, cwd=ROOT, start_new_session=True
-    ) as waiting:
-        end_while_at_work(waiting, busy, blow)
-    assert waiting.returncode == -blow
-
-
-@pytest.mark.slow
-@both_blows
-def test_a_run_that_is_ended_in_a_fit_leaves_no_process(tmp_path, blow):
-    """The same with the whole command, its workers and a rival."""
-    command = [sys.executable, "-m", "experiments", "speed", "--quick", "--out", str(tmp_path)]
-    command += ["--set", "rivals=highs-full-lp", "--set", "problems=expression-n800"]
-    command += ["--set", "sample_sweep=800", "--set", "sample_sweep_features=2000", "--set", "fit_limit=300"]
-    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True)
-    with run:
-        end_while_at_work(run, "experiments.rivals.clock", blow)
-        said = run.stderr.read()
-    assert run.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL)
-    if blow == signal.SIGINT:
-        assert said.endswith("interrupted; the same command goes on where it stopped.\n")
-        assert "Traceback" not in said
-
-
-def end_while_at_work(leader, module, blow):
-    """Strike when a process of the leader's session works on the module; afterwards none may be left."""
-    try:
-        until(lambda: any(is_at_work(pid, module) for pid in session_of(leader.pid)), "no work has begun")
-        (os.kill if blow == signal.SIGKILL else os.killpg)(leader.pid, blow)
-        leader.wait(60)
-        until(lambda: not session_of(leader.pid), "processes are left over")
-    finally:
-        for pid in session_of(leader.pid):
-            os.kill(pid, signal.SIGKILL)
-
-
-def session_of(leader):
-    """The processes of a session that run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            state, _, _, session = (path / "stat").read_text().rsplit(")", 1)[1].split()[:4]
-        except OSError:  # it has just ended
-            continue
-        if int(session) == leader and state != "Z":
-            found.append(int(path.name))
-    return found
-
-
-def is_at_work(pid, module):
-    """Whether it runs the module, and has set up its end: its standard input sends signals."""
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        flags = Path(f"/proc/{pid}/fdinfo/0").read_text().split("flags:")[1].split()[0]
-    except OSError:
-        return False
-    return module.encode() in command and int(flags, 8) & os.O_ASYNC != 0
-
-
-def until(condition, what):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-
-
 def test_a_process_that_fails_says_why():
     story = run_module("experiments.rivals.reading_clock", "nothing", "nowhere.csv")
     assert story.exit_code == 1
@@ -524,17 +450,6 @@ def test_studies_of_eleven_classes_are_unequal_and_have_markers():
 def test_a_baseline_that_is_no_source_tree_is_refused(tmp_path, capsys):
     assert main(["reports", "--quick", "--out", str(tmp_path), "--set", f"baseline={tmp_path}"]) == 2
     assert "baseline must name a folder with the package minimaxrisk in it" in capsys.readouterr().err
-
-
-def test_the_command_of_another_source_tree_is_measured(tmp_path):
-    other = tmp_path / "minimaxrisk"
-    other.mkdir()
-    (other / "__init__.py").touch()
-    (other / "__main__.py").write_text("import sys; sys.exit(sys.argv[1] != 'fit')")
-    found = report_times._measured(str(tmp_path), ["fit"])
-    assert found["tree"] == str(tmp_path)
-    with pytest.raises(RuntimeError, match="minimaxrisk ended with True"):
-        report_times._measured(str(tmp_path), ["other"])
 
 
 def test_reports_beside_a_baseline_are_ratios():
