@@ -54,19 +54,6 @@ def assert_within(problems, found, gap_tol):
 # The loop.
 
 
-def test_stuck_is_a_gap_that_was_not_halved_in_time():
-    gaps = [np.array([1.0, 1.0, np.nan])]
-    for i in range(solution.PATIENCE):
-        assert not solution.is_stuck(gaps).any()
-        gaps.append(np.array([0.5, 0.51, 0.1]) if i == solution.PATIENCE - 1 else gaps[0])
-    assert solution.is_stuck(gaps).tolist() == [False, True, False]
-    assert [bool(solution.is_stuck([float(gap[i]) for gap in gaps])) for i in range(3)] == [
-        False,
-        True,
-        False,
-    ]
-
-
 @pytest.mark.parametrize("gap_tol", [1e-3, 1e-8])
 @pytest.mark.parametrize(("n", "d"), [(20, 150), (30, 12), (24, 48), (6, 1)])
 @pytest.mark.parametrize("choices", [{}, PLAIN])
@@ -117,42 +104,6 @@ def test_noise_is_always_one_class(largest):
     for problem, found in zip(problems, solve_together(problems, Enough(1e-6)), strict=True):
         assert found.stage.components.tolist() == [largest * problem.shape[1]]
         assert found.bounds.upper == pytest.approx(1.0 + problem.lam[largest, 0] - problem.tau[largest, 0])
-
-
-def test_classes_share_a_working_set_by_what_is_near_or_would_have_been():
-    loop = one_hot.OneHotPoints(problems_of(np.random.default_rng(11), 20, 150, 3, n_classes=3))
-    loop.choose_working_sets()
-    loop.step()
-    assert (np.abs(loop._position) < 1.0).all()
-    # Where a step was shorter than one, its end is nearer to some bounds than the iterate.
-    assert (loop._near >= np.abs(loop._position)).all()
-    assert (loop._near > np.abs(loop._position)).any(axis=1).all()
-    old = loop._chosen
-    loop.choose_working_sets()
-    for near, chosen, last in zip(loop._near, loop._chosen, old, strict=True):
-        newcomers = np.setdiff1d(chosen, last)
-        left_out = np.setdiff1d(np.arange(len(near)), chosen)
-        assert near[newcomers].min() >= near[np.setdiff1d(left_out, last)].max()
-    sizes = [part.stop - part.start for _, _, part in loop._parts()]
-    assert len(sizes) == 9
-    assert len(set(sizes)) > 1
-    assert sum(sizes) == loop._chosen.size
-
-
-def test_constraints_keep_their_multipliers_and_newcomers_cancel():
-    points = engine.SignedPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
-    points.choose_working_sets()
-    points.step()
-    old, before = points._chosen, points._multipliers
-    points.choose_working_sets()
-    n_new = 0
-    for i, chosen in enumerate(points._chosen):
-        came = ~np.isin(chosen, old[i])
-        n_new += came.sum()
-        assert (points._multipliers[i][:, came] == points._mean[i]).all()
-        stayed = np.isin(old[i], chosen)
-        assert np.array_equal(points._multipliers[i][:, ~came], before[i][:, stayed])
-    assert n_new
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -371,18 +322,6 @@ def test_a_part_is_what_its_copy_is():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_pvalues_are_those_of_problems_solved_alone(n_classes, monkeypatch):
-    data = data_of(np.random.default_rng(8), 16, 60, n_classes)
-    gap_tol = 1e-8 if n_classes == 2 else 1e-6
-    arguments = {"n_permutations": 19, "gap_tol": gap_tol, "random_state": 0}
-    together = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
-    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
-    alone = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
-    assert together.pvalue == alone.pvalue
-    np.testing.assert_allclose(together.null_distribution, alone.null_distribution, atol=2.0 * gap_tol)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
 def test_batches_do_not_show(n_classes, monkeypatch):
     """Neither their size nor the number of processes changes a bit."""
     data = data_of(np.random.default_rng(9), 25, 80, n_classes)
@@ -398,21 +337,6 @@ def test_batches_do_not_show(n_classes, monkeypatch):
     monkeypatch.setattr(batched.NumPyKernels, "LARGEST_BATCH", 8)
     for one, other in zip(usual, everything(), strict=True):
         assert np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(("n_classes", "gap_tol", "apart"), [(2, 1e-9, 1e-5), (3, 1e-6, 1e-3)])
-def test_members_learn_what_they_did_alone(n_classes, gap_tol, apart, monkeypatch):
-    data = data_of(np.random.default_rng(10), 30, 100, n_classes)
-    model = MinimaxRiskEnsembleClassifier(
-        n_estimators=6, gap_tol=gap_tol, complementary=True, subsample=0.5, random_state=0
-    )
-    with monkeypatch.context() as patch:
-        patch.delattr(dispatch, "interior_approach")  # nobody gets stuck
-        together = model.fit(data.X, data.labels).members_
-    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
-    for one, other in zip(together, model.fit(data.X, data.labels).members_, strict=True):
-        np.testing.assert_allclose(one.full_coef, other.full_coef, atol=apart)
-        assert one.threshold == pytest.approx(other.threshold, abs=apart)
 
 
 def doubled(items):

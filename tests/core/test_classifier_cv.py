@@ -388,17 +388,6 @@ def test_clone_pickle_search_and_pipeline(study):
     assert not hasattr(model, "coef_")
 
 
-def test_names_of_columns(study):
-    pandas = pytest.importorskip("pandas")
-    X, y = study
-    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(40)])
-    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2).fit(frame, y)
-    assert model.feature_names_in_.tolist() == list(frame.columns)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.predict(frame)
-
-
 def test_one_warning_that_a_radius_chosen_by_labels_makes_a_score(study):
     X, y = study
     with warnings.catch_warnings(record=True) as told:
@@ -449,12 +438,6 @@ def test_guarantees_take_it_and_a_hold_out_chooses_again(study):
     assert isinstance(
         {one.method: one.model for one in chosen_by_hand.side_by_side}["holdout"], MinimaxRiskClassifier
     )
-
-
-def test_a_bar_if_asked_for(study, capsys):
-    X, y = study
-    MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2, verbose=1).fit(X, y)
-    assert "folds: 100%" in capsys.readouterr().err
 
 
 # ---- bad input

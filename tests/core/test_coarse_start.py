@@ -12,9 +12,8 @@ from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import coarse_start, dispatch, instance_generation
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
-from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, snapshot_near
+from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
@@ -134,39 +133,6 @@ def test_the_beginning_is_strictly_feasible_and_near():
         assert point.mean < 0.5 * cold.mean
 
 
-def test_mass_elsewhere_goes_to_the_class_means():
-    problem = text_problem()
-    found = coarse_start.coarse_start(problem, SETTINGS, None).found
-    few = coarse_start.CoarseStart(found, np.arange(0, problem.n_instances, 3))
-    means = ClassMeans.of(problem)
-    program = Subprogram(problem, means, few.instances).problem
-    u = np.subtract(*few.on_some(program, means.prior).system.x.reshape(2, -1))
-    wanted = np.subtract(*found.distribution)
-    inside = wanted[few.instances]
-    # The start goes a share of the way from the centre, which has all of its mass on the means.
-    share = u[2:].sum() / inside.sum()
-    np.testing.assert_allclose(u[2:], share * inside, atol=1e-12)
-    elsewhere = np.abs(wanted).sum() - np.abs(inside).sum()
-    assert elsewhere > 0.3
-    there = means.prior * [1.0, -1.0]
-    np.testing.assert_allclose(u[:2], (1.0 - share) * there + share * elsewhere * there, atol=1e-12)
-
-
-def test_a_beginning_that_gets_stuck_is_left(monkeypatch):
-    problem = text_problem()
-    start = coarse_start.coarse_start(problem, SETTINGS, None)
-    run, calls = engine._Search.run, []
-
-    def stuck_at_first(search, monitor):
-        calls.append(search.began_warm)
-        return "stuck" if len(calls) == 1 else run(search, monitor)
-
-    monkeypatch.setattr(engine._Search, "run", stuck_at_first)
-    solution = interior_point(problem, SETTINGS, start=start.on_all(problem))
-    assert calls == [True, False]
-    assert solution.converged
-
-
 def test_it_takes_fewer_iterations():
     problem = text_problem(300, 500)
     start = coarse_start.coarse_start(problem, SETTINGS, None)
@@ -214,12 +180,6 @@ def test_nothing_to_learn(always):
     assert solution.converged
 
 
-def test_same_bits_every_time(always):
-    first, second = (dispatch.solve_minimax_risk(text_problem(), SETTINGS) for _ in range(2))
-    np.testing.assert_array_equal(first.mu, second.mu)
-    np.testing.assert_array_equal(first.distribution, second.distribution)
-
-
 # --- where it is taken --------------------------------------------------------------------------------
 
 
@@ -252,23 +212,3 @@ def test_other_programs_begin_as_before(always):
     ):
         problem, _ = problem_of(X, y, n_classes, **options)
         assert not coarse_start.is_worth_a_coarse_start(problem)
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_lengths_of_instances(fit_intercept):
-    text = make_text(30, 50, random_state=0)
-    problem, _ = problem_of(text.data, text.target, 2, fit_intercept=fit_intercept)
-    dense = problem.features.columns(np.arange(problem.features.shape[1]))
-    np.testing.assert_allclose(problem.features.lengths_of_instances(), np.linalg.norm(dense, axis=1))
-
-
-def test_a_product_is_lifted_to_the_mean():
-    """Numbers that first-order steps leave at zero would stop the first Newton step."""
-    problem = text_problem()
-    found = coarse_start.coarse_start(problem, SETTINGS, None).found
-    u = found.distribution[0] - found.distribution[1]
-    system = snapshot_near(problem, u, found.mu).system
-    product = system.x * system.z
-    assert product.min() > 0.1 * product.mean()
-    alone = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]) * system.z
-    assert alone.min() < 1e-3 * product.min()

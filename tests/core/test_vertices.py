@@ -25,7 +25,7 @@ from minimaxrisk.engines.interior_point.vertices import (
     vertex_by_blocks,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.solution import EngineSettings, Face, Solution
+from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
 from problems import problem_of
 
@@ -78,13 +78,6 @@ def test_every_way_leads_to_the_optimum_and_every_way_is_taken():
         "square", "square after doubt", "blocks", "blocks after doubt", "push", "parametric simplex", "HiGHS",
     }  # fmt: skip
     assert set(taken) == expected, taken
-
-
-def searched(problem):
-    """A search that has come to the vertex."""
-    found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
-    assert found.run(None) == "done"
-    return found
 
 
 def some_problem(seed=8, n=36, d=90, n_classes=3, **options):
@@ -334,40 +327,6 @@ def test_a_walk_keeps_its_invariants():
     assert min(kinds[kind] for kind in ("grows", "shrinks", "replaces", "crosses")) > 5
 
 
-def test_crossover_saves_iterations_and_gives_up_where_the_guess_is_too_far(monkeypatch):
-    problem = some_problem(3, n=60, d=100, n_classes=2)
-    solution = engine.interior_point(problem, SETTINGS)
-    monkeypatch.setattr(vertices, "crossed_vertex", lambda point: None)
-    without = engine.interior_point(problem, SETTINGS)
-    assert ways_of(solution) == ["parametric simplex"]
-    assert ways_of(without) != ["parametric simplex"]
-    assert len(solution.history) < len(without.history)
-    assert solution.upper == pytest.approx(without.upper, abs=1e-12)
-    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(without.mu))
-    monkeypatch.undo()
-    # Where no pivot is allowed the iterations go on, and the answer is the same.
-    monkeypatch.setattr(vertices, "PIVOTS_PER_MASS", 0.0)
-    monkeypatch.setattr(vertices, "FEW_PIVOTS", 0)
-    monkeypatch.setattr(vertices, "CROSSOVER_GAP", 1e-3)
-    point = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective)).point
-    for _ in range(4):
-        point.choose_working_set()
-        point.step()
-    point.choose_working_set()
-    assert vertices.crossed_vertex(point) is None
-    again = engine.interior_point(problem, SETTINGS)
-    assert again.upper == pytest.approx(without.upper, abs=1e-12)
-
-
-def test_nothing_is_tried_twice_on_the_same_face(monkeypatch):
-    problem = some_problem(n=40, d=120)
-    point, _ = accurate_point(problem, monkeypatch)
-    monkeypatch.undo()
-    ways = vertices.VertexSearch(point)
-    assert next(ways.candidates(1e-7, is_near=True))[0] == "blocks"
-    assert not list(ways.candidates(1e-7, is_near=True))
-
-
 def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
     monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     monkeypatch.setattr(vertices.VertexSearch, "pushed", lambda self: iter(()))
@@ -417,39 +376,6 @@ def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
     assert solution.upper == pytest.approx(exact.upper, abs=1e-12)
     assert 1e-12 < solution.upper - solution.lower <= engine.FINISHED_GAP
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
-
-
-@pytest.mark.parametrize(
-    ("surplus", "n_classes", "few", "pushes"),
-    [(-2, 3, 200, True), (-1, 3, 200, False), (-2, 2, 200, False), (-2, 3, 3, False)],
-)
-def test_more_constraints_than_masses_are_pushed_at_once(surplus, n_classes, few, pushes, monkeypatch):
-    point, _ = accurate_point(some_problem(n=40, d=120, n_classes=n_classes), monkeypatch)
-    monkeypatch.undo()
-    seen = []
-    monkeypatch.setattr(Face, "surplus", surplus)
-    monkeypatch.setattr(vertices, "FEW_ACTIVE", few)
-    monkeypatch.setattr(vertices.VertexSearch, "_crosses", lambda *_, **__: False)
-    monkeypatch.setattr(
-        vertices.VertexSearch, "_near_face", lambda self, face, *, pushes: seen.append(pushes) or iter(())
-    )
-    list(vertices.VertexSearch(point).candidates(1e-7, is_near=True))
-    list(vertices.VertexSearch(point).candidates(1e-4, is_near=False))
-    assert seen == [pushes]
-
-
-def test_push_is_tried_once_more_before_highs(monkeypatch):
-    rng = np.random.default_rng(3)
-    labels = np.arange(40) % 3
-    X = rng.standard_normal((40, 40)) + 0.6 * labels[:, None] * (rng.random(40) < 0.4)
-    problem = problem_of(np.hstack([X, X]), labels, 3)[0]
-    monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
-    seen = []
-    solution = engine.interior_point(problem, SETTINGS, lambda record: seen.append(record) or False)
-    assert [record["vertex"] for record in seen if record["vertex"]] == ["push"]
-    assert seen == solution.history
-    assert solution.history[-1]["n_pivots"] >= 0
-    assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
 
 
 def test_records_of_a_model_tell_the_way():
@@ -515,28 +441,6 @@ def test_where_every_instance_carries_mass_the_crossover_finds_a_vertex(monkeypa
     assert inside.bound == pytest.approx(upper, abs=1e-9)
 
 
-def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):
-    """Columns of zeros and ones, each six times: one attempt to cross over shows that it is no use."""
-    rng = np.random.default_rng(5)
-    labels = np.arange(80) % 2
-    X = rng.standard_normal((80, 25)) + 0.8 * labels[:, None] * (rng.random(25) < 0.3) > 0.5
-    problem = problem_of(np.hstack([X.astype(float)] * 6), labels, 2, coding="signed", radius=0.3)[0]
-    tried, crossed_vertex = [], vertices.crossed_vertex
-
-    def crossed(point):
-        tried.append(point)
-        return crossed_vertex(point)
-
-    monkeypatch.setattr(vertices, "crossed_vertex", crossed)
-    solution = engine.interior_point(problem, SETTINGS)
-    assert len(tried) == 1
-    assert ways_of(solution) == ["push"]
-    assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
-    # Without the knowledge it takes more iterations.
-    monkeypatch.setattr(vertices, "crossed_vertex", lambda point: None)
-    assert len(solution.history) < len(engine.interior_point(problem, SETTINGS).history)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounding_selects_nothing(n_classes):
     """With wide radii nothing is selected, and the face is as degenerate as can be."""
@@ -546,12 +450,3 @@ def test_rounding_selects_nothing(n_classes):
     vertex = vertices.pushed_vertex(found.point, found.point.face())
     assert vertex is None or len(vertex.stage.components) == 0
     assert not engine.interior_point(problem, SETTINGS).mu.any()
-
-
-def test_no_push_on_a_matrix_that_is_too_large(monkeypatch):
-    point, _ = accurate_point(some_problem(n_classes=3), monkeypatch)
-    face = point.face()
-    assert vertices.pushed_vertex(point, face) is not None
-    n_equations = len(face.components) + 1
-    monkeypatch.setattr(vertices, "MOST_ENTRIES", n_equations**2 - 1)
-    assert vertices.pushed_vertex(point, face) is None
