@@ -16,7 +16,6 @@ from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.features import batched
-from minimaxrisk.features.dense import DensePart
 from minimaxrisk.problem import pose as parts_module
 from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
@@ -292,30 +291,6 @@ def test_parts_are_posed_as_from_the_start(kind, rule, choices, monkeypatch):
     assert len(n_anew) == expected_anew
     for rows, posed in zip(chosen, found, strict=True):
         assert_same_problem(posed, pose(data.part(rows), rule=RULES[rule], **choices))
-
-
-def test_a_part_is_what_its_copy_is():
-    rng = np.random.default_rng(6)
-    data = data_of(rng, 20, 30)
-    whole = pose(data, rule=Multiple(1.0), **CHOICES)
-    (posed,) = pose_parts(whole, data, [np.arange(4, 20)], rule=Multiple(1.0), standardize=True)
-    part = posed.problem.features
-    assert isinstance(part, DensePart)
-    copy, (n, d) = part.copied(), part.shape
-    weights, dense = rng.standard_normal((2, n)), rng.standard_normal((1, d))
-    few = np.where(np.arange(d) < 5, dense, 0.0)
-    p_hat, shares = posed.problem.centre, sparse.csr_array(np.full((2, n), 1.0 / n))
-    for one, other in [
-        (part.correlate(weights), copy.correlate(weights)),
-        (part.combine(few), copy.combine(few)),
-        (part.combine(dense), copy.combine(dense)),
-        (part.means_of(np.square, weights), copy.means_of(np.square, weights)),
-        (part.class_moments([p_hat])[0].variance, copy.class_moments([p_hat])[0].variance),
-        (part.averaged(shares).columns(np.arange(d)), copy.averaged(shares).values),
-        (part.shifted_columns(np.array([0, 7]))[0].toarray(), copy.columns(np.array([0, 7]))),
-    ]:
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    assert part.n_passes > 0
 
 
 # What callers see.

@@ -191,14 +191,6 @@ def test_the_default_grid_ends_where_nothing_is_learned(study, balanced):
     assert path.n_features[0] > 10
 
 
-def test_the_default_grid_of_three_classes(three_classes):
-    X, y = three_classes[0][:30, :5], three_classes[1][:30]
-    model = MinimaxRiskClassifierCV(cv=2).fit(X, y)
-    path = minimax_risk_path(X, y, model.cv_results_["radii"][[0, -1]])
-    assert path.worst_case_error[1] == pytest.approx(2 / 3)
-    assert path.n_features.tolist() == [5, 0]
-
-
 @pytest.mark.parametrize("column", [np.zeros(20), np.arange(20) % 2 - 0.5])
 def test_the_default_grid_where_nothing_varies(column):
     """No column at all to learn from, and one that is the label itself, whose radius never grows."""

@@ -126,14 +126,6 @@ def test_what_was_not_clipped_comes_back(heavy_tails, container):
     assert np.allclose(back[~inside], ends[~inside], rtol=1e-12)
 
 
-def test_names_and_frames(heavy_tails):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(heavy_tails[0][:, :3], columns=["a", "b", "c"])
-    scaler = ClippedScaler().set_output(transform="pandas").fit(frame)
-    assert scaler.get_feature_names_out().tolist() == ["a", "b", "c"]
-    assert scaler.transform(frame).columns.tolist() == ["a", "b", "c"]
-
-
 @pytest.mark.parametrize("limit", [0, -1.0, np.nan, None, "2", [2.0]])
 def test_bad_limits(limit):
     with pytest.raises(ValueError, match="'limit' parameter of ClippedScaler must be a float in the range"):

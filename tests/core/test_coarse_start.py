@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,9 +9,7 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import coarse_start, dispatch, instance_generation
-from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
@@ -105,34 +101,6 @@ def test_instances_left_out_wrongly_come_back(always, monkeypatch):
     assert sizes[0] < sizes[-1]
 
 
-def test_the_beginning_is_strictly_feasible_and_near():
-    problem = text_problem()
-    start = coarse_start.coarse_start(problem, SETTINGS, None)
-    means = ClassMeans.of(problem)
-    program = Subprogram(problem, means, start.instances[::2]).problem
-    few = coarse_start.CoarseStart(start.found, start.instances[::2])
-    for posed, snapshot in ((problem, start.on_all(problem)), (program, few.on_some(program, means.prior))):
-        x, z = snapshot.system.x, snapshot.system.z
-        assert x.min() > 0.0
-        assert z.min() > 0.0
-        assert np.abs(snapshot.deviations / posed.lam.ravel()).max() < 1.0
-        # Primal: the masses have these moments. Dual: multipliers have these scores.
-        u = np.subtract(*x.reshape(2, -1))
-        moments = posed.features.correlate(u[None]) - posed.tau
-        np.testing.assert_allclose(moments.ravel(), snapshot.deviations, atol=1e-12)
-        mu = np.zeros(posed.n_components)
-        mu[snapshot.components] = snapshot.multipliers[1] - snapshot.multipliers[0]
-        scores = posed.features.combine(mu.reshape(posed.shape))
-        np.testing.assert_allclose(z, np.concatenate([1.0 - scores[0], 1.0 + scores[0]]), atol=1e-12)
-        point = InteriorPoint(posed, snapshot)
-        point.choose_working_set()
-        cold = InteriorPoint(posed)
-        cold.choose_working_set()
-        # The bounds of the beginning are those of an iteration far along.
-        assert point.upper_bound()[0] < cold.upper_bound()[0] - 0.1
-        assert point.mean < 0.5 * cold.mean
-
-
 def test_it_takes_fewer_iterations():
     problem = text_problem(300, 500)
     start = coarse_start.coarse_start(problem, SETTINGS, None)
@@ -181,24 +149,6 @@ def test_nothing_to_learn(always):
 
 
 # --- where it is taken --------------------------------------------------------------------------------
-
-
-def shaped(n, d, n_entries, problem):
-    """A problem of two classes on sparse data of this shape, as far as predictions look at it."""
-    features = SimpleNamespace(is_sparse=True, shape=(n, d), n_stored=n_entries)
-    return SimpleNamespace(
-        features=features, coding=problem.coding, marginal=problem.marginal, smallest_radius=0.01
-    )
-
-
-def test_texts_are_worth_it_and_few_or_wide_instances_are_not():
-    problem = text_problem()
-    is_worth_it = coarse_start.is_worth_a_coarse_start
-    assert is_worth_it(shaped(1943, 3289, 93_185, problem))
-    assert is_worth_it(shaped(2000, 50_000, 155_118, problem))
-    assert not is_worth_it(shaped(1150, 100_000, 1_045_512, problem))  # Dorothea
-    assert not is_worth_it(shaped(300, 5000, 20_000, problem))
-    assert not is_worth_it(problem)
 
 
 def test_other_programs_begin_as_before(always):

@@ -350,16 +350,6 @@ def test_no_more_is_read_at_a_time_than_a_block(study, small_blocks, no_copies):
     assert X.largest <= 2500
 
 
-def test_rows_that_are_equal_are_found_with_few_entries_read(study):
-    X = Watched(np.vstack([study[0], study[0][:3]]), (3, 9))
-    X.values[:60, 0] = np.arange(60.0)
-    X.values[60:, 0] = np.arange(3.0)
-    data = check_training_data(MinimaxRiskClassifier(), X, np.append(study[1], study[1][:3]))
-    instances = distinct_instances(data)
-    assert instances.n_instances == 60
-    assert X.seen[:, 16:].sum(axis=1).astype(bool).tolist() == [*[True] * 3, *[False] * 57, *[True] * 3]
-
-
 def test_what_takes_many_fits(container, study):
     plain, y = study[0][:, :300], study[1]
     X, model = container("zarr by columns", plain), MinimaxRiskClassifier(copy=False)

@@ -250,16 +250,6 @@ def test_every_question_is_answered_as_in_memory():
         np.testing.assert_allclose(found.variance, wanted.variance, rtol=1e-10, atol=1e-14)
 
 
-def test_tall_data():
-    """So many instances that engines leave most of them out at first."""
-    random = np.random.default_rng(0)
-    labels = np.arange(2400) % 2
-    values = random.normal(size=(2400, 8)) + 0.3 * labels[:, None]
-    chunked = MinimaxRiskClassifier().fit(da.from_array(values, chunks=(500, 8)), labels)
-    plain = MinimaxRiskClassifier().fit(values, labels)
-    assert chunked.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=1e-7)
-
-
 # What stays where.
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import warnings
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,6 +28,7 @@ from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_mo
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
 from minimaxrisk.inspection import StabilityDisplay
+from problems import changed_a_little
 
 PAIRS = {"subsample": 0.5, "complementary": True}
 # So many that each sample is out of bag at some time.
@@ -275,28 +275,6 @@ FOUND_BY = {
     "radius_seed_": "worst_case_error_",
     "worst_case_proof_": "worst_case_error_",
 }
-
-
-def changed_a_little(value):  # noqa: PLR0911
-    """Something of the same kind that is not the same."""
-    if value is None:
-        return 0.5
-    if isinstance(value, str):
-        return "signed" if value == "one-hot" else "one-hot"
-    if isinstance(value, tuple):
-        return (value[0] + 1e-6, value[1]) if value and isinstance(value[0], float) else (*value, "by hand")
-    if isinstance(value, list):
-        return [replace(value[0], coef=value[0].coef * (1.0 + 1e-6)), *value[1:]]
-    if isinstance(value, MinimaxRiskClassifier):
-        return clone(value).set_params(radius=1.2345)
-    if hasattr(value, "meinshausen_buhlmann"):
-        return replace(value, shah_samworth=value.shah_samworth * 0.999)
-    if hasattr(value, "columns"):
-        return replace(value, intercept=value.intercept + 1e-6)
-    if np.ndim(value) == 0:
-        return value + 1 if isinstance(value, int) else value * (1.0 - 1e-6) - 1e-7
-    other = np.array(value)[::-1]
-    return other + 1 if other.dtype.kind in "fi" else other
 
 
 @pytest.mark.parametrize("radius", [None, "bootstrap"])

@@ -216,13 +216,6 @@ def test_every_iterate_proves_its_bounds(coding):
     assert bound - BayesError().value(w) < 1e-4
 
 
-def test_one_pass_over_the_features_per_iteration():
-    problem = some_problem(7, n=40, d=500)
-    solution = engine.interior_point(problem, SETTINGS)
-    # One to start, one for each of the candidates for the vertex, one for the bound that is reported.
-    assert problem.features.n_passes <= len(solution.history) + 4
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_vertex_is_the_one_of_the_simplex_method(n_classes):
     problem = some_problem(8, n=50, d=400, n_classes=n_classes)

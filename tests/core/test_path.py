@@ -304,14 +304,6 @@ def test_a_gap_that_stays_is_told(always_afresh, monkeypatch):
     assert (exact <= path.worst_case_error).all()
 
 
-def test_fewer_passes_than_separate_fits(wide):
-    X, labels = wide
-    y = labels == "alpha"
-    radii = np.geomspace(0.2, 6.0, 9)
-    path, models = minimax_risk_path(X, y, radii), fits(X, y, radii)
-    assert path.n_passes < sum(model.n_passes_ for model in models) / 2
-
-
 def test_in_words():
     X, y = random_data(15)
     path = minimax_risk_path(X, y, [2.0, 1.0])

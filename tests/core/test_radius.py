@@ -106,14 +106,6 @@ def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
     assert seeded[0] == seeded[1]
 
 
-def test_bootstrap_draws_no_global_random_numbers(study):
-    X, y = study
-    np.random.seed(3)  # noqa: NPY002  that nobody else uses it is the point
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20).fit(X, y)
-    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
-
 def test_a_weight_is_a_row_repeated_for_the_bootstrap_too(study):
     X, y = study
     times = np.arange(len(y)) % 3

@@ -14,7 +14,7 @@ from minimaxrisk import MinimaxRiskClassifier, verify, worst_case
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees import worst_case as worst_case_module
 from minimaxrisk.solvers import ConstraintGeneration
-from problems import by_radii
+from problems import by_radii, changed_a_little
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
@@ -188,20 +188,6 @@ HISTORY = {"converged_", "history_", "n_passes_", "solver_"}
 OF_THE_COLUMNS = {"feature_names_in_", "n_features_in_"}
 # What is said of the others begins with their names.
 FOUND_BY = {"classes_": "the labels are", "coef_": "threshold_", "intercept_": "threshold_"}
-
-
-def changed_a_little(value):
-    """Something of the same kind that is not the same."""
-    if value is None:
-        return 0.5
-    if isinstance(value, str):
-        return "signed" if value == "one-hot" else "one-hot"
-    if isinstance(value, tuple):
-        return (*value, "by hand")
-    if np.ndim(value) == 0:
-        return value + 1 if isinstance(value, int) else value * (1.0 - 1e-6) - 1e-7
-    other = np.array(value)[::-1]
-    return other + 1 if other.dtype.kind in "fi" else other
 
 
 @pytest.mark.parametrize("radius", [1.0, "bootstrap"])

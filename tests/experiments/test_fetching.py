@@ -269,6 +269,16 @@ def test_a_folder_that_cannot_be_written(server, table, tmp_path):
     assert server.asked == []
 
 
+def test_what_a_manifest_describes_is_left_alone(server, table, tmp_path):
+    header = "name,file,n_samples,n_features,n_classes,sha256,notes\n"
+    (tmp_path / "MANIFEST.csv").write_text(f"{header}GLI_85,GLI_85.npz,,,,0,\n")
+    (tmp_path / "GLI_85.npz").write_bytes(b"mine")
+    assert fetch(tmp_path) == tmp_path / "GLI_85.npz"
+    with pytest.raises(ValueError, match="remove its line from the manifest"):
+        fetch(tmp_path, force=True)
+    assert (tmp_path / "GLI_85.npz").read_bytes() == b"mine"
+
+
 def test_without_pooch(server, table, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ImportError, match="--group reproduce"):

@@ -25,7 +25,7 @@ from experiments.guarantees import (
 from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
 from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
-from experiments.harness.settings import QUICK, Settings
+from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
 from experiments.harness.summary import read_csv, text_again
 from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
@@ -94,33 +94,6 @@ def test_every_item_writes_its_table_figures_and_the_summary(small_run):
         # Some are tables alone.
         assert list((small_run / name).glob("*.svg")) or name in TABLES_ALONE
     assert "(paper:" not in summary
-
-
-def test_a_run_has_a_row_per_data_set_test_and_fold(small_run):
-    def rows_of(name):
-        return read_csv(small_run / name / f"{name}.csv")
-
-    data_sets = [(row["law"], row["repetition"], row["rule"]) for row in rows_of("coverage")]
-    assert sorted(data_sets) == sorted(product(coverage.CASES, range(1), coverage.RULES))
-    tests = [(row["part"], row["test"], row["n_permutations"]) for row in rows_of("noise-floor")]
-    simulated = [(part, test, 9) for part in ("noise", "signal") for test in range(2)]
-    assert tests == [*simulated, ("data", None, 9)]
-    (timed,) = rows_of("permutation-time")
-    assert {"fit_seconds", "cold_seconds", "warm_seconds", "alone_seconds"} <= set(timed)
-    fits = [(row["radius"], row["fold"]) for row in rows_of("radius-rules")]
-    assert fits == list(product((1.0, 2.0, 3.0, "bootstrap", "bonferroni"), (None, 0, 1)))
-    assert [(row["part"], row["radius"]) for row in rows_of("path")] == [
-        ("grid", None),
-        ("grid", 0.5),
-        ("grid", 5.0),
-        ("breakpoints", None),
-    ]
-    selections = [(row["part"], row["setting"], row["repetition"]) for row in rows_of("stability")]
-    assert selections == [
-        (part, setting, number)
-        for part, number in (("data", None), ("simulated", 0))
-        for setting in stability.SETTINGS
-    ]
 
 
 def test_the_command_knows_every_item_and_suite():
@@ -706,19 +679,6 @@ def test_the_tables_of_stability_hold_means_and_holes():
     counts = ["5.50 ± 0.50", "5.00 ± 0.00", "0.50 ± 0.50"]
     assert simulated.lines[0] == ["default", "10.0", *counts, "0.400", "1.00", "0.500"]
     assert data.lines == [["A", "2000", "default", "10.0", "9", "–", "1.00", "0.500"]]
-
-
-def test_reports_survive_cells_that_did_not_get_through():
-    for item in GUARANTEE_ITEMS.values():
-        sources = Sources(("simulated",) if item.wanted else ())
-        rows = [
-            {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
-            for cell in item.plan(QUICK, sources)
-        ]
-        report = item.report(QUICK, sources, rows)
-        assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
-        for figure in report.figures:
-            figure.draw(pytest.importorskip("matplotlib.figure").Figure())
 
 
 def test_the_committed_summary_follows_from_the_committed_measurements():

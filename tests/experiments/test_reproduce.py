@@ -21,7 +21,7 @@ from experiments.harness.reproduce import reproduce, work_on
 from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper
 from experiments.harness.sources import BUILT_IN, Sources, choose_sources, data_folder, load_source
 from experiments.harness.summary import item_text, read_csv, text_again
-from experiments.items import PAPER_ITEMS
+from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
 from experiments.paper.fitting import make_method
 from experiments.paper.scalability import random_fourier_features
@@ -132,6 +132,11 @@ def test_unknown_data_set_is_refused_before_any_work(tmp_path, capsys):
         (["n-max", "--set", "n_max_values=0"], "n_max_values must be positive"),
         (["bounds-and-times", "--set", "folds=1"], "folds must be at least 2"),
         (["n-max", "--set", "subsample=1.5"], "subsample must be a part of the data"),
+        (["coverage", "--set", "coverage_samples=19"], "coverage_samples must be at least 20"),
+        (["coverage", "--set", "confidence=1"], "confidence must be a probability below 1, got 1.0"),
+        (["noise-floor", "--set", "noise_tests=0"], "noise_tests must be positive"),
+        (["path", "--set", "path_radii=1"], "path_radii must be at least 2, one for each end, got 1"),
+        (["stability", "--set", "stability_subsamples=25"], "stability_subsamples must be even"),
     ],
 )
 def test_wrong_command_lines_are_explained(arguments, message, tmp_path, capsys):
@@ -492,16 +497,20 @@ def test_claim_about_selection_can_fail(errors, expected):
     assert verdicts(feature_selection, Settings(folds=3), rows)[0] == expected
 
 
-def test_reports_survive_cells_that_did_not_get_through():
-    """A failed or stopped cell is shown, and the report is written all the same."""
-    for item in PAPER_ITEMS.values():
-        sources = Sources(("simulated",))
-        rows = [
-            {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
-            for cell in item.plan(TINY, sources)
-        ]
-        report = item.report(TINY, sources, rows)
-        assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
+@pytest.mark.parametrize(
+    "item", (PAPER_ITEMS | GUARANTEE_ITEMS | RIVAL_ITEMS).values(), ids=lambda item: item.name
+)
+def test_reports_survive_cells_that_did_not_get_through(item):
+    """A failed or stopped cell is shown, and the report is written all the same, with its figures."""
+    sources = Sources(("Colon",) if item.wanted else ())
+    rows = [
+        {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
+        for cell in item.plan(QUICK, sources)
+    ]
+    report = item.report(QUICK, sources, rows)
+    assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
+    for figure in report.figures:
+        figure.draw(pytest.importorskip("matplotlib.figure").Figure())
 
 
 def test_built_in_sources_are_what_they_say():

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,15 +21,12 @@ from experiments.harness.reproduce import reproduce
 from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
 from experiments.harness.summary import read_csv, text_again
-from experiments.items import RIVAL_ITEMS
 from experiments.rivals import reading, report_times, speed, throughput
 from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.page import PAGE, fill, fill_page
 from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
-from experiments.rivals.transfer import load_problem, save_problem
-from minimaxrisk import MinimaxRiskClassifier
 from tests.in_process import (
     cells_in_this_process,
     command_in_this_process,
@@ -128,28 +123,6 @@ def test_another_solver_of_ours_stands_in_as_baseline(study):
     assert "divided by that of `full-lp`" in tables(study[1:])[0].caption
 
 
-def test_reports_survive_cells_that_did_not_get_through():
-    """Nothing is known of them but their settings, not even the size of the data."""
-    sources = Sources(("Colon",))
-    for item in RIVAL_ITEMS.values():
-        rows = [
-            {**cell.settings, "status": FAILED, "limit": cell.limit, "detail": "no memory"}
-            for cell in item.plan(QUICK, sources)
-        ]
-        found = item.report(QUICK, sources, rows)
-        for figure in found.figures:
-            figure.draw(pytest.importorskip("matplotlib.figure").Figure())
-        assert found.tables
-
-
-def test_pictures_are_drawn(study):
-    figures = report(Settings(), Sources(()), study + [one | {"n_features": 10} for one in study]).figures
-    for figure in figures:
-        canvas = pytest.importorskip("matplotlib.figure").Figure()
-        figure.draw(canvas)
-        assert sum(len(axes.lines) for axes in canvas.axes) >= 4
-
-
 def test_the_page_needs_its_markers():
     page = PAGE.read_text(encoding="utf-8")
     once = fill(fill(page, "results", ["new results"]), "losses", ["new", "losses"])
@@ -182,11 +155,6 @@ def test_every_sweep_has_studies_of_its_sizes():
         for name, size in (("n_samples", X.shape[0]), ("n_features", X.shape[1]), ("n_classes", y.max() + 1)):
             assert one.get(name, size) == size
         assert np.array_equal(np.unique(y), np.arange(y.max() + 1))
-
-
-def test_problems_are_chosen_by_patterns():
-    chosen = problems(replace(QUICK, problems=("Col*", "expression-n40")), Sources(("Colon",)))
-    assert [one["problem"] for one in chosen] == ["Colon", "expression-n40"]
 
 
 def test_a_rival_that_is_not_there_says_how_to_get_it(monkeypatch):
@@ -324,54 +292,6 @@ def test_the_process_of_a_rival_needs_neither_the_library_nor_the_harness():
     subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, np.asfortranarray])
-def test_problems_survive_the_file(tmp_path, make):
-    X, y = make(np.arange(12.0).reshape(3, 4)), np.array([0, 1, 0])
-    with (tmp_path / "problem").open("w+b") as file:
-        save_problem(file, X, y)
-        file.seek(0)
-        again, labels = load_problem(file)
-    assert type(again) is type(X)
-    assert again.dtype == X.dtype
-    assert (abs(again - X)).sum() == 0
-    np.testing.assert_array_equal(labels, y)
-
-
-# Within compiled code no handler of Python runs.
-BUSY = """
-import hashlib, os, sys
-from experiments.harness.child import limit_time, telling
-with telling() as tell:
-    print("this is no news")
-    tell(pid=os.getpid())
-    if len(sys.argv) > 1:
-        limit_time(float(sys.argv[1]))
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
-"""
-
-
-@pytest.fixture
-def busy(tmp_path, monkeypatch):
-    (tmp_path / "busy_for_long.py").write_text(BUSY)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
-    return "busy_for_long"
-
-
-def gone(pid):
-    """Whether the process has ended; one that nobody has waited for has."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def test_a_limit_ends_a_process_within_compiled_code(busy):
-    story = run_module(busy, "0.2")
-    assert story.exit_code == -signal.SIGALRM
-    assert len(story.events) == 1
-    assert gone(story.events[0]["pid"])
-
-
 def test_a_process_that_fails_says_why():
     story = run_module("experiments.rivals.reading_clock", "nothing", "nowhere.csv")
     assert story.exit_code == 1
@@ -437,14 +357,6 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert {Path(name).name for name in figures} == {"benchmark-growth.svg", "benchmark-ratios.svg"}
     assert all((docs / name).exists() for name in figures)
     assert json.loads((out / "environment.json").read_text(encoding="utf-8"))
-
-
-def test_studies_of_eleven_classes_are_unequal_and_have_markers():
-    X, y = report_times.simulate_classes(174, 200)
-    assert X.shape == (174, 200)
-    assert np.bincount(y).tolist() == [31, 27, 23, 19, 16, 14, 12, 10, 9, 7, 6]
-    rule = MinimaxRiskClassifier().fit(X[::2], y[::2])
-    assert rule.score(X[1::2], y[1::2]) > 0.5
 
 
 def test_a_baseline_that_is_no_source_tree_is_refused(tmp_path, capsys):
