@@ -9,6 +9,7 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import coarse_start, dispatch, instance_generation
+from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
@@ -99,6 +100,21 @@ def test_instances_left_out_wrongly_come_back(always, monkeypatch):
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
     assert len(sizes) > 1
     assert sizes[0] < sizes[-1]
+
+
+def test_a_beginning_that_gets_stuck_is_left(monkeypatch):
+    problem = text_problem()
+    start = coarse_start.coarse_start(problem, SETTINGS, None)
+    run, calls = engine._Search.run, []
+
+    def stuck_at_first(search, monitor):
+        calls.append(search.began_warm)
+        return "stuck" if len(calls) == 1 else run(search, monitor)
+
+    monkeypatch.setattr(engine._Search, "run", stuck_at_first)
+    solution = interior_point(problem, SETTINGS, start=start.on_all(problem))
+    assert calls == [True, False]
+    assert solution.converged
 
 
 def test_it_takes_fewer_iterations():

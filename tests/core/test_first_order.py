@@ -361,3 +361,14 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
     assert model.worst_case_error_lower_ <= bound <= model.worst_case_error_lower_ + 1e-3
     near = upper_bound(problem, problem.objective, dispatch._approach_alone(problem, auto))
     assert near == bound
+
+
+def test_an_interrupted_bound_is_no_bound(nothing_is_small):
+    problem, _ = problem_of(np.random.default_rng(0).standard_normal((30, 8)), np.arange(30) % 2, 2)
+
+    class Interrupting(Enough):
+        def stops(self, record):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dispatch._bounds_alone(problem, EngineSettings("auto"), Interrupting(0.0))

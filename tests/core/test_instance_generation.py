@@ -354,6 +354,22 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
         instance_generation.generated_bounds(problem, SETTINGS, Interrupting(1e-3))
 
 
+def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
+    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args: None)
+    calls, whole = [], instance_generation.interior_bounds
+    monkeypatch.setattr(
+        instance_generation, "interior_bounds", lambda *args: calls.append(args) or whole(*args)
+    )
+    problem = tall_problem(15)
+    optimum = interior_point(problem, SETTINGS).upper
+    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Enough(1e-3))
+    assert len(calls) == 1
+    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
+    # The vertex, from all instances, is better than what was asked for.
+    mu = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))[0]
+    assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
+
+
 def test_where_it_is_used(rounds):
     def n_rounds(problem, solver="auto"):
         rounds.sizes.clear()

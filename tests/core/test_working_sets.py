@@ -71,19 +71,6 @@ def test_sums_of_sparse_rows_are_those_of_dense_ones():
         np.testing.assert_allclose(np.tril(form.coupled(parts, weights)), expected, atol=1e-13)
 
 
-def test_rows_are_sparse_where_that_pays():
-    X, labels = data(1, n=60, d=300, kind="sparse")
-    few = sparse.csr_array(X.toarray() * (np.random.default_rng(0).random(X.shape) < 0.1))
-    for matrix, form in ((few, SparseRows), (X, DenseRows), (few.toarray(), DenseRows)):
-        problem, _ = problem_of(matrix, labels, 2)
-        constraints = problem.moment_constraints()
-        constraints.begin()
-        working = constraints.nearest(problem.n_components, NONE)
-        assert isinstance(working.rows, form)
-        expected = problem.features.columns(np.arange(problem.n_components)).T
-        np.testing.assert_allclose(working.rows[:], expected, atol=1e-14)
-
-
 # --- the plain small side -----------------------------------------------------------------------------
 
 

@@ -90,15 +90,6 @@ def test_a_wrong_command_line_is_status_2(home, capsys, monkeypatch, arguments, 
     assert re.search(message, unwrapped(err))
 
 
-def test_a_wrong_manifest_is_status_2(home, capsys):
-    (home / "MANIFEST.csv").write_text("name,file\n")
-    status, out, err = run(capsys, "datasets", "list")
-    assert status == 2
-    assert out == ""
-    assert err.startswith("experiments: ")
-    assert "lacks the columns n_samples" in err
-
-
 def test_fetch_goes_on_after_a_failure_and_is_status_1(home, capsys, monkeypatch):
     asked = []
 

@@ -1,4 +1,4 @@
-"""The paper's experiments: a small run of each, runs that are killed, and claims that can fail."""
+"""The paper's experiments: a small run of each, cells computed by hand, and claims that can fail."""
 
 from __future__ import annotations
 

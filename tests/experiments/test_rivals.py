@@ -26,7 +26,7 @@ from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.page import PAGE, fill, fill_page
-from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
+from experiments.rivals.problems import OVER_FEATURES
 from tests.in_process import (
     cells_in_this_process,
     command_in_this_process,
@@ -134,27 +134,6 @@ def test_the_page_needs_its_markers():
 
 
 # Plans
-
-
-def test_sweeps_grow_and_are_chains():
-    for settings in (QUICK, Settings()):
-        cells = speed.plan(replace(settings, rivals=("full-lp", "liblinear-svm")), Sources(("Colon",)))
-        chains = {cell.chain for cell in cells}
-        assert chains == {
-            None,
-            *(f"{sweep} {rival}" for sweep in SWEEPS for rival in ("full-lp", "liblinear-svm")),
-        }
-        sizes = [cell.settings["n_features"] for cell in cells if cell.chain == "features full-lp"]
-        assert sizes == sorted(sizes)
-        assert len(sizes) >= 3
-
-
-def test_every_sweep_has_studies_of_its_sizes():
-    for one in problems(QUICK, Sources(())):
-        X, y = make_problem(one)
-        for name, size in (("n_samples", X.shape[0]), ("n_features", X.shape[1]), ("n_classes", y.max() + 1)):
-            assert one.get(name, size) == size
-        assert np.array_equal(np.unique(y), np.arange(y.max() + 1))
 
 
 def test_a_rival_that_is_not_there_says_how_to_get_it(monkeypatch):
