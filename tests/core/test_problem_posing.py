@@ -224,6 +224,7 @@ def test_an_average_of_rules(monkeypatch):
         np.testing.assert_allclose(found, expected, atol=1e-14)
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     np.testing.assert_array_equal(average.scores(data.X), average.probabilities(data.X))
+    np.testing.assert_allclose(average.full_coef, np.mean([member.full_coef for member in members], axis=0))
     monkeypatch.setattr(rule, "some_rows_at_a_time", lambda X, _: [(None, X[:9]), (None, X[9:])])
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     use = np.mean([np.abs(member.to_mu(problem.scale)) for member in members], axis=0)
