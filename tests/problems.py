@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from minimaxrisk import error_bound
+import numpy as np
+from sklearn.base import clone
+
+from minimaxrisk import MinimaxRiskClassifier, error_bound
+from minimaxrisk.engines.linear_programs.constraint_generation import by_correlation, constraint_generation
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
+from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.pose import build_features, build_problem
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import TrainingData, check_new_data
@@ -37,6 +42,12 @@ def problem_of(
     return posed.problem, instances
 
 
+def generated_from(problem, n_max, *, epsilon, **options):
+    """Constraint generation that starts with as many components as it adds at a time."""
+    start = by_correlation(problem, BayesError(), n_max)
+    return constraint_generation(problem, BayesError(), start, n_max=n_max, epsilon=epsilon, **options)
+
+
 def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):
     """``error_bound`` by the model's own radii; ``data`` is what was passed to ``fit``, in its order."""
     given = dict(zip(("X", "y", "sample_weight", "X_unlabeled", "groups"), data, strict=False))
@@ -46,3 +57,25 @@ def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):
 def excess_on(model, X):
     """Mean of ``(d_x - 1)_+`` over instances: what the proof of R* misses there."""
     return float(excess_of_randomized_rule(model._fitted_rule(), check_new_data(model, X)).mean())
+
+
+def changed_a_little(value):  # noqa: PLR0911
+    """Something of the same kind that is not the same."""
+    if value is None:
+        return 0.5
+    if isinstance(value, str):
+        return "signed" if value == "one-hot" else "one-hot"
+    if isinstance(value, tuple):
+        return (value[0] + 1e-6, value[1]) if value and isinstance(value[0], float) else (*value, "by hand")
+    if isinstance(value, list):
+        return [replace(value[0], coef=value[0].coef * (1.0 + 1e-6)), *value[1:]]
+    if isinstance(value, MinimaxRiskClassifier):
+        return clone(value).set_params(radius=1.2345)
+    if hasattr(value, "meinshausen_buhlmann"):
+        return replace(value, shah_samworth=value.shah_samworth * 0.999)
+    if hasattr(value, "columns"):
+        return replace(value, intercept=value.intercept + 1e-6)
+    if np.ndim(value) == 0:
+        return value + 1 if isinstance(value, int) else value * (1.0 - 1e-6) - 1e-7
+    other = np.array(value)[::-1]
+    return other + 1 if other.dtype.kind in "fi" else other

@@ -46,17 +46,12 @@ def _zipped(path):
 LAST = len(GENES) + 1
 MALFORMED = {
     "no such file": (lambda folder: folder / "none.csv", "there is no file"),
-    "folder": (lambda folder: folder, "got a folder"),
     "pickled array": (lambda folder: _pickled(folder / "t.npy"), "pickled objects are never loaded"),
     "zip": (lambda folder: _zipped(folder / "t.zip"), "known format"),
     "ragged": (table(lambda i, row: row[:-2] if i == 3 else row), "line 4 must have 11 cells"),
     "target absent": (table(lambda i, row: row[:-1]), "'diagnosis' that --target names"),
-    "one class": (put(LAST, lambda i: "ill"), "at least two classes"),
     "continuous target": (put(LAST, lambda i: repr(i * 1.37)), "must hold classes"),
-    "missing labels": (put(LAST, lambda i: "" if i < 4 else "ill"), "every sample must have a label"),
     "missing values": (put(3, lambda i: "NA" if i < 3 else "1.5"), "--impute median"),
-    "infinite values": (put(3, lambda i: "inf" if i < 3 else "1.5"), "infinite"),
-    "empty column": (put(3, lambda i: ""), "--ignore"),
     "column of text": (put(3, lambda i: "male" if i % 2 else "female"), "--ignore"),
     "duplicate samples": (put(0, lambda i: f"patient {i // 2}"), "--groups patient"),
 }

@@ -29,7 +29,6 @@ IDS = [str(i) for i in range(1, 13)]
 ABC = ["a", "b", "c"]
 COLUMNS = ["column_1", "column_2", "column_3"]
 ARRAY = {"t.npy": lambda path: np.save(path, X)}
-MORE = TABLE.replace("c\n", "c,m_1,m_2,[x]\n").replace("5\n", "5,u,2,w\n").replace("6\n", "6,u,2,w\n")
 
 
 def numbered(name="id", ids=IDS):

@@ -13,7 +13,6 @@ import shutil
 import signal
 import sys
 import warnings
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +24,9 @@ from minimaxrisk import (
     error_bound,
     minimax_risk_path,
     permutation_test,
-    training_scale,
 )
-from minimaxrisk._utils.parallel import listening
-from minimaxrisk.analysis.cross_validation import cross_validated_error, stratified_folds
-from minimaxrisk.app.cli import main, reporting
-from minimaxrisk.app.cli.console import Console, Stage
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.app.cli import main
 from minimaxrisk.app.storage import load_model
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from terminal import unwrapped
@@ -150,15 +146,6 @@ class TestNewSamplesOnAnotherScale:
         new = write_study(tmp_path / "new.csv", 100.0 * expression(N_NEW, seed=2)[0])
         assert "another scale" in run(capsys, "predict", model, new)[2]
 
-    def test_in_python(self):
-        X, y = expression(N_TRAIN, seed=1)
-        model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
-        scale = training_scale(model, X, y)
-        assert scale.compare(expression(N_NEW, seed=2)[0]).agrees
-        assert scale.compare(np.log(expression(N_NEW, seed=2)[0])).looks_like.startswith("natural logarithms")
-        with pytest.raises(ValueError, match="X must have the 60 columns of the training data, got shape"):
-            scale.compare(X[:, :5])
-
 
 def test_one_new_patient_gets_a_prediction_and_a_note(folder, tmp_path, capsys):
     new = write_study(tmp_path / "new.csv", expression(1, seed=2)[0])
@@ -209,14 +196,6 @@ class TestSamplesThatBelongTogether:
         assert "16 groups of 48 samples by 'patient' stay together" in err
         assert run(capsys, "verify", model, table)[0] == 0  # the file remembers the column
 
-    def test_folds_keep_patients_whole(self, measured):
-        _, y, patient = measured
-        model = MinimaxRiskClassifier()
-        model.classes_ = np.unique(y)
-        for train, test in stratified_folds(model, y, 4, 0, patient).split(np.zeros(len(y))):
-            assert not set(patient[train]) & set(patient[test])
-            assert set(y[test]) == set(y)
-
     def test_patients_in_the_labels_file(self, measured, tmp_path, capsys):
         X, y, patient = measured
         table = write_study(tmp_path / "genes.csv", X)
@@ -233,12 +212,6 @@ class TestSamplesThatBelongTogether:
         assert status == 2
         assert "'P0'" in err
         assert "--batch patient" in err
-
-    def test_a_column_that_is_not_there(self, folder, capsys):
-        command = ("fit", folder / "study.csv", "--target", "diagnosis", "--groups", "diagnosi")
-        status, _, err = run(capsys, *command)
-        assert status == 2
-        assert "did you mean 'diagnosis'" in err
 
     @pytest.mark.parametrize("is_visible", [True, False])
     def test_batches_are_described_and_tested(self, is_visible, tmp_path, capsys):
@@ -380,21 +353,6 @@ def test_long_names_of_classes_leave_a_feature_a_line(tmp_path, capsys):
 
 
 class TestSmallThings:
-    def test_only_used_is_suggested_where_it_helps(self, folder, tmp_path, capsys):
-        model = folder / "bootstrap.skops"
-        saved = load_model(model)
-        used = set(saved.feature_names[saved.classifier.selected_features_])
-        X = expression(N_NEW, seed=2)[0]
-        keep = [j for j, name in enumerate(GENES) if name in used]
-        rows = [["sample", *(GENES[j] for j in keep)], *([f"s{i}", *x[keep]] for i, x in enumerate(X))]
-        few = write_rows(tmp_path / "few.csv", rows)
-        status, _, err = run(capsys, "predict", model, few)
-        assert status == 2
-        assert "--only-used" in err
-        assert run(capsys, "predict", model, few, "--only-used")[0] == 0
-        fewer = write_rows(tmp_path / "fewer.csv", [row[:-1] for row in rows])
-        assert "--only-used" not in run(capsys, "predict", model, fewer)[2]
-
     @pytest.mark.parametrize("command", ["verify", "report"])
     def test_a_target_that_was_renamed(self, command, folder, tmp_path, capsys):
         text = (folder / "study.csv").read_text(encoding="utf-8").replace("diagnosis", "disease")
@@ -597,37 +555,3 @@ class TestReadingAndWaiting:
             pages.append((head, re.sub(r"<dd>[\d.]+\xa0?s?.{0,3}</dd>", "", seconds), tail))
         assert pages[0] == pages[1]
         assert pages[0][1].startswith("<dt>reading</dt><dt>fit</dt>")
-
-    def test_scripts_that_are_made_once_are_told_of(self, folder, tmp_path, capsys, monkeypatch):
-        shown = []
-
-        @contextmanager
-        def progress(console, label):
-            yield shown.append
-
-        monkeypatch.setattr(Console, "progress", progress)
-        monkeypatch.setattr(reporting, "is_bundle_kept", lambda: False)
-        report = ("report", folder / "plain.skops", folder / "study.csv", "--out", tmp_path / "r.html")
-        assert run(capsys, *report, *QUICK)[0] == 0
-        assert shown[-1] == "the page, with its scripts: some seconds more, once per version"
-
-    def test_loops_of_fits_tell_how_far_they_are(self):
-        X, y = expression(24, seed=6)
-        model, said = MinimaxRiskClassifier().fit(X, y), []
-        stage = Stage(said.append, "cross-validation")
-        with listening(stage.advance):
-            cross_validated_error(model, X, y, n_folds=3)
-            stage.begin("path")
-            minimax_risk_path(X, y, [1.0, 2.0])
-            stage.begin("guarantee")
-            error_bound(model, X, y, n_folds=2, random_state=0)
-        for line in (
-            "cross-validation  1 of 3, ",
-            "path  2 of 2, less than a second left",
-            "guarantee  1 of 2, ",
-        ):
-            assert any(text.startswith(line) for text in said)
-        stage.begin("long")
-        stage._begun -= 60.0
-        stage.advance(1, 11)
-        assert said[-1] == "long  1 of 11, about 10 min left"

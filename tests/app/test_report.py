@@ -189,13 +189,6 @@ def test_data_are_counted_sparse_or_dense(study):
     assert "sparse matrix" in render_report(thin, PROVENANCE)
 
 
-def test_findings_become_json(findings):
-    again = json.loads(json.dumps(findings.to_dict(), allow_nan=False))
-    assert again["fit"]["upper"] == findings.fit.upper
-    assert again["permutation"]["pvalue"] == findings.permutation.pvalue
-    assert len(again["values"]["values"]) == len(findings.values.names)
-
-
 def test_a_permutation_test_that_was_done_before_is_taken(study):
     X, y = study
     model = MinimaxRiskClassifier().fit(X, y)
@@ -229,14 +222,6 @@ def test_clipped_columns(study):
     assert f"They are about {words}." in page
     assert "values as they are in the data" not in page
     assert "robust" not in text_of(render_report(beside, PROVENANCE))
-
-
-def test_progress_is_told(study):
-    X, y = study
-    told = []
-    gather(MinimaxRiskClassifier(), X, y, n_radii=0, progress=told.append)
-    assert "permutation test" in told
-    assert "cross-validation" in told
 
 
 @pytest.mark.usefixtures("eager_processes")
@@ -383,13 +368,6 @@ def test_without_a_guarantee(study):
     assert "Left out, holdout: too few samples." in page
 
 
-def test_a_confidence_keeps_its_digits(study):
-    found = gather(MinimaxRiskClassifier(radius="bonferroni", confidence=0.995), *study, **NOTHING)
-    page = text_of(render_report(found, PROVENANCE))
-    assert "99.5% confidence" in page
-    assert "100% confidence" not in page
-
-
 def test_a_plain_number_that_covers_is_a_bound(study):
     X, y = study
     needed = gather(MinimaxRiskClassifier(), X, y, **NOTHING).radius.needed
@@ -425,16 +403,6 @@ def test_nothing_learned(noise_data):
     assert "--radius 1" in text_of(page)
     assert "No feature was selected." in page
     assert "plot-suspects" not in page
-
-
-def test_only_class_sizes_learned():
-    random = np.random.default_rng(0)
-    X, y = random.standard_normal((60, 50)), np.array(["rare"] * 6 + ["common"] * 54)
-    found = gather(MinimaxRiskClassifier(radius=4.0), X, y)
-    assert found.fit.n_selected == 0
-    assert found.fit.upper < 0.5
-    assert claims.headline(found).startswith("No: with these settings no feature can be told from chance")
-    assert "R* is not below that" in entry(found, "To compare with").text
 
 
 def test_an_r_star_above_the_share_of_the_small_classes_is_told(findings):
@@ -548,14 +516,6 @@ def test_where_most_samples_are_in_doubt_none_stands_out(findings):
     assert "<details>" in samples_section(many)
 
 
-def test_samples_and_ties_of_a_model(findings, one_hot_findings, study):
-    X, y = study
-    mass = MinimaxRiskClassifier().fit(X, y).worst_case_distribution_
-    own = mass[np.arange(60), (y == "ill").astype(int)]
-    assert explanations.all_tie(findings) == (np.ptp(mass.sum(axis=1) - own) < 1e-9)
-    assert not explanations.all_tie(one_hot_findings)
-
-
 def test_the_two_rules_are_introduced_once_and_have_one_name_each(findings):
     page = text_of(render_report(findings, PROVENANCE))
     assert not re.search(r"adversar|arg-max|randomized rule|named class|names the", page)
@@ -595,14 +555,6 @@ def test_the_advice_of_python_names_what_is_there():
         MinimaxRiskClassifier().set_params(**eval(f"dict({choice})"))
     assert advice.new_samples.startswith(f"{error_bound.__name__}(model, X, y, X_new=")
     assert "X_new" in inspect.signature(error_bound).parameters
-
-
-def test_nothing_learned_advises_in_the_words_of_the_place(noise_data):
-    X, y = noise_data
-    model = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
-    page = text_of(report(model, X, y, **NOTHING).html)
-    assert "A smaller radius, such as radius=1, selects features." in page
-    assert not OPTIONS.search(page)
 
 
 def test_one_r_star_everywhere(findings):
@@ -648,15 +600,6 @@ def test_parts_left_out_say_so(study):
     page = text_of(render_report(found, PROVENANCE))
     for option in ("--permutations 199", "--folds 10", "--radii 5"):
         assert f"Not computed: {option}" in page
-
-
-def test_a_class_of_one_sample_is_not_cross_validated(study):
-    X, y = study
-    y = y.copy()
-    y[np.flatnonzero(y == "ill")[1:]] = "healthy"
-    found = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_radii=0)
-    assert found.cross_validation is None
-    assert "class ill has a single sample" in text_of(render_report(found, PROVENANCE))
 
 
 def test_cross_validation_is_called_rough(findings):
@@ -713,11 +656,6 @@ def test_probabilities_beside_what_became_of_them(findings, n, n_right, words):
     if n:
         rows.insert(0, ["exactly 1", "1.000", f"{n}", f"{n_right}", f"{n_right / n:.3f}"])
     assert probability_table(found).rows == rows
-
-
-def test_without_folds_nothing_is_said_about_probabilities(study):
-    page = render_report(gather(MinimaxRiskClassifier(), *study, **NOTHING), PROVENANCE)
-    assert "What the probabilities are worth" not in page
 
 
 # ---- beside other classifiers
@@ -949,11 +887,6 @@ def test_data_for_scripts_cannot_end_them():
     text = json_island({"a": ["</script>", "\u2028", float("nan"), np.float64(0.5)], "b": np.arange(2)})
     assert "<" not in text
     assert json.loads(text) == {"a": ["</script>", "\u2028", None, 0.5], "b": [0, 1]}
-
-
-def test_same_input_gives_the_same_bytes(study, findings):
-    again = replace(gather(MinimaxRiskClassifier(), *study), seconds=findings.seconds)
-    assert render_report(again, PROVENANCE).encode() == render_report(findings, PROVENANCE).encode()
 
 
 def test_policy_allows_nothing_but_the_scripts_of_the_page(findings):

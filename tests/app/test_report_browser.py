@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from tests.report_findings import gather_findings
 from tests.study_files import HOSTILE_NAMES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-image = pytest.importorskip("matplotlib.image", reason="reads screenshots")
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
 pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
 
@@ -199,29 +197,6 @@ def test_every_figure_is_drawn(visit):
         })()"""
     )
     assert unknown == []
-
-
-SEEN = """(() => {
-    const copy = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-        const node = walker.currentNode, range = document.createRange();
-        // Names come from the data, cells of tables are numbers of their own, and so are ticks of axes.
-        if (node.parentElement.closest('bdi, svg, tbody, script, style, noscript')) continue;
-        range.selectNodeContents(node);
-        const box = range.getBoundingClientRect();
-        if (box.height && box.bottom > 0 && box.top < innerHeight) copy.push(node.textContent);
-    }
-    return copy.join(' ');
-})()"""
-
-
-def test_no_number_is_seen_twice_without_scrolling(visit):
-    page = visit()
-    seen = page.evaluate(SEEN)
-    numbers = re.findall(r"\d[\d,.]*\d%?|\d%?", seen)
-    assert len(numbers) > 8
-    assert sorted(numbers) == sorted(set(numbers))
 
 
 @pytest.mark.parametrize("window", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -533,50 +508,6 @@ def contrast(first, second):
 @pytest.mark.parametrize("window", [PHONE, TABLET, DESKTOP], ids=["phone", "tablet", "desktop"])
 def test_nothing_is_wider_than_the_page(visit, window):
     assert overflow(visit(window)) <= 0
-
-
-def edge(page, box):
-    """The colours of the last column of pixels inside a box, below its header, and the paper's."""
-    picture = image.imread(io.BytesIO(box.screenshot()))[:, :, :3]
-    header = int(box.locator("thead").bounding_box()["height"])
-    paper = [int(part) / 255 for part in colour(page, "body", "backgroundColor")[4:-1].split(",")]
-    return picture[header + 4 : -10, -3], np.array(paper)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("section", ["#classes", "#features"])
-def test_wide_tables_show_that_they_scroll(visit, scheme, section):
-    page = visit(PHONE)
-    page.emulate_media(color_scheme=scheme)
-    box = page.locator(f"{section} .scroll").last
-    assert box.evaluate("box => box.scrollWidth - box.clientWidth") > 50
-    name = box.locator("tbody th").first
-    before = name.bounding_box()["x"]
-    pixels, paper = edge(page, box)
-    assert (abs(pixels - paper).max(axis=1) > 0.08).all()
-    box.evaluate("box => { box.scrollLeft = 60 }")
-    pixels, _ = edge(page, box)
-    assert (abs(pixels - paper).max(axis=1) > 0.08).all()
-    box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
-    pixels, _ = edge(page, box)
-    # Only the lines between rows are left.
-    assert np.mean(abs(pixels - paper).max(axis=1) < 0.02) > 0.9
-    # Names stay in sight, and are not seen through.
-    assert name.bounding_box()["x"] == pytest.approx(before)
-    assert colour(page, f"{section} .scroll tbody th", "backgroundColor") == colour(
-        page, "body", "backgroundColor"
-    )
-    box.evaluate("box => { box.scrollLeft = 0 }")
-    page.emulate_media(color_scheme="light")
-
-
-def test_notes_are_a_click_away(visit):
-    page = visit()
-    assert not page.get_by_text("Notes from reading the data").evaluate(
-        "element => element.getBoundingClientRect().top < innerHeight"
-    )
-    page.get_by_role("link", name="1 note about the data").click()
-    playwright.expect(page.get_by_text("Notes from reading the data")).to_be_in_viewport()
 
 
 def test_hostile_names_are_text(visit):

@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
-from minimaxrisk.samples import validation
 
 
 def data():
@@ -90,25 +89,6 @@ def test_data(X, y, message):
 def test_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         MinimaxRiskClassifier(**parameters).fit(*data())
-
-
-@pytest.mark.parametrize(
-    ("y", "is_asked"),
-    [
-        (np.arange(10) % 2, False),
-        (np.array(["a", "b"] * 5), False),
-        (np.array(["a", "b"] * 5, dtype=object), True),
-        (np.arange(10) % 2 + 0.0, True),
-        (np.arange(10) // 2, False),
-        (np.arange(10) % 6, True),
-    ],
-    ids=["integers", "strings", "objects", "floats", "half of them", "too many classes"],
-)
-def test_scikit_learn_looks_at_labels_that_may_be_none(y, is_asked, monkeypatch):
-    asked = []
-    monkeypatch.setattr(validation, "check_classification_targets", asked.append)
-    MinimaxRiskClassifier().fit(data()[0], y)
-    assert len(asked) == is_asked
 
 
 def test_signed_coding_with_three_classes():

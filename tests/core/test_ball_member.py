@@ -176,18 +176,3 @@ def test_a_stored_ball_without_its_judgements_is_found():
     model = ensemble().fit(X, y)
     model.ball_oob_proba_ = None
     assert "ball_ and ball_oob_proba_ must both be there or not" in verify(model, X, y).problems
-
-
-def test_where_many_columns_carry_a_little_it_helps():
-    """And where few do, it hardly takes part."""
-    errors, weights = [], []
-    for seed in range(4):
-        dense = make_expression(60, 600, n_informative=300, effect=0.4, random_state=seed)
-        few = make_expression(60, 600, n_informative=4, effect=1.5, correlation=0.0, random_state=seed)
-        X_new, y_new = dense.law.sample(1000, random_state=seed + 50)
-        pair = (ensemble(certify=False, ball=ball).fit(dense.data, dense.target) for ball in (True, False))
-        errors.append([np.mean(model.predict(X_new) != y_new) for model in pair])
-        weights.append(ensemble(certify=False).fit(few.data, few.target).ball_weight_)
-    with_ball, without = np.mean(errors, axis=0)
-    assert with_ball < without - 0.01
-    assert np.mean(weights) < 0.3

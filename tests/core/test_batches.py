@@ -16,7 +16,6 @@ from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.features import batched
-from minimaxrisk.features.dense import DensePart
 from minimaxrisk.problem import pose as parts_module
 from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
@@ -52,19 +51,6 @@ def assert_within(problems, found, gap_tol):
 
 
 # The loop.
-
-
-def test_stuck_is_a_gap_that_was_not_halved_in_time():
-    gaps = [np.array([1.0, 1.0, np.nan])]
-    for i in range(solution.PATIENCE):
-        assert not solution.is_stuck(gaps).any()
-        gaps.append(np.array([0.5, 0.51, 0.1]) if i == solution.PATIENCE - 1 else gaps[0])
-    assert solution.is_stuck(gaps).tolist() == [False, True, False]
-    assert [bool(solution.is_stuck([float(gap[i]) for gap in gaps])) for i in range(3)] == [
-        False,
-        True,
-        False,
-    ]
 
 
 @pytest.mark.parametrize("gap_tol", [1e-3, 1e-8])
@@ -117,42 +103,6 @@ def test_noise_is_always_one_class(largest):
     for problem, found in zip(problems, solve_together(problems, Enough(1e-6)), strict=True):
         assert found.stage.components.tolist() == [largest * problem.shape[1]]
         assert found.bounds.upper == pytest.approx(1.0 + problem.lam[largest, 0] - problem.tau[largest, 0])
-
-
-def test_classes_share_a_working_set_by_what_is_near_or_would_have_been():
-    loop = one_hot.OneHotPoints(problems_of(np.random.default_rng(11), 20, 150, 3, n_classes=3))
-    loop.choose_working_sets()
-    loop.step()
-    assert (np.abs(loop._position) < 1.0).all()
-    # Where a step was shorter than one, its end is nearer to some bounds than the iterate.
-    assert (loop._near >= np.abs(loop._position)).all()
-    assert (loop._near > np.abs(loop._position)).any(axis=1).all()
-    old = loop._chosen
-    loop.choose_working_sets()
-    for near, chosen, last in zip(loop._near, loop._chosen, old, strict=True):
-        newcomers = np.setdiff1d(chosen, last)
-        left_out = np.setdiff1d(np.arange(len(near)), chosen)
-        assert near[newcomers].min() >= near[np.setdiff1d(left_out, last)].max()
-    sizes = [part.stop - part.start for _, _, part in loop._parts()]
-    assert len(sizes) == 9
-    assert len(set(sizes)) > 1
-    assert sum(sizes) == loop._chosen.size
-
-
-def test_constraints_keep_their_multipliers_and_newcomers_cancel():
-    points = engine.SignedPoints(problems_of(np.random.default_rng(11), 20, 150, 3))
-    points.choose_working_sets()
-    points.step()
-    old, before = points._chosen, points._multipliers
-    points.choose_working_sets()
-    n_new = 0
-    for i, chosen in enumerate(points._chosen):
-        came = ~np.isin(chosen, old[i])
-        n_new += came.sum()
-        assert (points._multipliers[i][:, came] == points._mean[i]).all()
-        stayed = np.isin(old[i], chosen)
-        assert np.array_equal(points._multipliers[i][:, ~came], before[i][:, stayed])
-    assert n_new
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -343,43 +293,7 @@ def test_parts_are_posed_as_from_the_start(kind, rule, choices, monkeypatch):
         assert_same_problem(posed, pose(data.part(rows), rule=RULES[rule], **choices))
 
 
-def test_a_part_is_what_its_copy_is():
-    rng = np.random.default_rng(6)
-    data = data_of(rng, 20, 30)
-    whole = pose(data, rule=Multiple(1.0), **CHOICES)
-    (posed,) = pose_parts(whole, data, [np.arange(4, 20)], rule=Multiple(1.0), standardize=True)
-    part = posed.problem.features
-    assert isinstance(part, DensePart)
-    copy, (n, d) = part.copied(), part.shape
-    weights, dense = rng.standard_normal((2, n)), rng.standard_normal((1, d))
-    few = np.where(np.arange(d) < 5, dense, 0.0)
-    p_hat, shares = posed.problem.centre, sparse.csr_array(np.full((2, n), 1.0 / n))
-    for one, other in [
-        (part.correlate(weights), copy.correlate(weights)),
-        (part.combine(few), copy.combine(few)),
-        (part.combine(dense), copy.combine(dense)),
-        (part.means_of(np.square, weights), copy.means_of(np.square, weights)),
-        (part.class_moments([p_hat])[0].variance, copy.class_moments([p_hat])[0].variance),
-        (part.averaged(shares).columns(np.arange(d)), copy.averaged(shares).values),
-        (part.shifted_columns(np.array([0, 7]))[0].toarray(), copy.columns(np.array([0, 7]))),
-    ]:
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    assert part.n_passes > 0
-
-
 # What callers see.
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_pvalues_are_those_of_problems_solved_alone(n_classes, monkeypatch):
-    data = data_of(np.random.default_rng(8), 16, 60, n_classes)
-    gap_tol = 1e-8 if n_classes == 2 else 1e-6
-    arguments = {"n_permutations": 19, "gap_tol": gap_tol, "random_state": 0}
-    together = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
-    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
-    alone = permutation_test(MinimaxRiskClassifier(), data.X, data.labels, **arguments)
-    assert together.pvalue == alone.pvalue
-    np.testing.assert_allclose(together.null_distribution, alone.null_distribution, atol=2.0 * gap_tol)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -398,21 +312,6 @@ def test_batches_do_not_show(n_classes, monkeypatch):
     monkeypatch.setattr(batched.NumPyKernels, "LARGEST_BATCH", 8)
     for one, other in zip(usual, everything(), strict=True):
         assert np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(("n_classes", "gap_tol", "apart"), [(2, 1e-9, 1e-5), (3, 1e-6, 1e-3)])
-def test_members_learn_what_they_did_alone(n_classes, gap_tol, apart, monkeypatch):
-    data = data_of(np.random.default_rng(10), 30, 100, n_classes)
-    model = MinimaxRiskEnsembleClassifier(
-        n_estimators=6, gap_tol=gap_tol, complementary=True, subsample=0.5, random_state=0
-    )
-    with monkeypatch.context() as patch:
-        patch.delattr(dispatch, "interior_approach")  # nobody gets stuck
-        together = model.fit(data.X, data.labels).members_
-    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
-    for one, other in zip(together, model.fit(data.X, data.labels).members_, strict=True):
-        np.testing.assert_allclose(one.full_coef, other.full_coef, atol=apart)
-        assert one.threshold == pytest.approx(other.threshold, abs=apart)
 
 
 def doubled(items):

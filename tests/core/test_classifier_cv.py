@@ -191,14 +191,6 @@ def test_the_default_grid_ends_where_nothing_is_learned(study, balanced):
     assert path.n_features[0] > 10
 
 
-def test_the_default_grid_of_three_classes(three_classes):
-    X, y = three_classes[0][:30, :5], three_classes[1][:30]
-    model = MinimaxRiskClassifierCV(cv=2).fit(X, y)
-    path = minimax_risk_path(X, y, model.cv_results_["radii"][[0, -1]])
-    assert path.worst_case_error[1] == pytest.approx(2 / 3)
-    assert path.n_features.tolist() == [5, 0]
-
-
 @pytest.mark.parametrize("column", [np.zeros(20), np.arange(20) % 2 - 0.5])
 def test_the_default_grid_where_nothing_varies(column):
     """No column at all to learn from, and one that is the label itself, whose radius never grows."""
@@ -388,17 +380,6 @@ def test_clone_pickle_search_and_pipeline(study):
     assert not hasattr(model, "coef_")
 
 
-def test_names_of_columns(study):
-    pandas = pytest.importorskip("pandas")
-    X, y = study
-    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(40)])
-    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2).fit(frame, y)
-    assert model.feature_names_in_.tolist() == list(frame.columns)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.predict(frame)
-
-
 def test_one_warning_that_a_radius_chosen_by_labels_makes_a_score(study):
     X, y = study
     with warnings.catch_warnings(record=True) as told:
@@ -449,12 +430,6 @@ def test_guarantees_take_it_and_a_hold_out_chooses_again(study):
     assert isinstance(
         {one.method: one.model for one in chosen_by_hand.side_by_side}["holdout"], MinimaxRiskClassifier
     )
-
-
-def test_a_bar_if_asked_for(study, capsys):
-    X, y = study
-    MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2, verbose=1).fit(X, y)
-    assert "folds: 100%" in capsys.readouterr().err
 
 
 # ---- bad input

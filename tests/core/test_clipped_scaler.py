@@ -23,7 +23,6 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.analysis.permutation_test import ignores_labels
-from minimaxrisk.features import dense
 
 
 @pytest.fixture
@@ -59,16 +58,6 @@ def test_normal_columns_keep_their_standard_deviation():
     scaler = ClippedScaler().fit(x)
     assert abs(scaler.scale_[0] - 3.0) < 0.03
     assert abs(scaler.centre_[0] - 5.0) < 0.03
-
-
-def test_blocks_of_columns_do_not_show(heavy_tails, monkeypatch):
-    X, _ = heavy_tails
-    whole = ClippedScaler().fit(X)
-    monkeypatch.setattr(dense, "BLOCK_ELEMENTS", 41 * 7)
-    monkeypatch.setattr(dense, "FEWEST_COLUMNS", 1)
-    parts = ClippedScaler().fit(X)
-    assert np.array_equal(whole.scale_, parts.scale_)
-    assert np.array_equal(whole.transform(X), parts.transform(np.asfortranarray(X)))
 
 
 def test_rounding_errors_of_a_constant_are_no_values():
@@ -135,14 +124,6 @@ def test_what_was_not_clipped_comes_back(heavy_tails, container):
     assert np.allclose(back[inside], X[inside], rtol=1e-12, atol=1e-15)
     ends = np.where(scaled > 0, scaler.centre_ + 2 * scaler.scale_, scaler.centre_ - 2 * scaler.scale_)
     assert np.allclose(back[~inside], ends[~inside], rtol=1e-12)
-
-
-def test_names_and_frames(heavy_tails):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(heavy_tails[0][:, :3], columns=["a", "b", "c"])
-    scaler = ClippedScaler().set_output(transform="pandas").fit(frame)
-    assert scaler.get_feature_names_out().tolist() == ["a", "b", "c"]
-    assert scaler.transform(frame).columns.tolist() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, np.nan, None, "2", [2.0]])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,10 +9,8 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import coarse_start, dispatch, instance_generation
-from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
@@ -106,52 +102,6 @@ def test_instances_left_out_wrongly_come_back(always, monkeypatch):
     assert sizes[0] < sizes[-1]
 
 
-def test_the_beginning_is_strictly_feasible_and_near():
-    problem = text_problem()
-    start = coarse_start.coarse_start(problem, SETTINGS, None)
-    means = ClassMeans.of(problem)
-    program = Subprogram(problem, means, start.instances[::2]).problem
-    few = coarse_start.CoarseStart(start.found, start.instances[::2])
-    for posed, snapshot in ((problem, start.on_all(problem)), (program, few.on_some(program, means.prior))):
-        x, z = snapshot.system.x, snapshot.system.z
-        assert x.min() > 0.0
-        assert z.min() > 0.0
-        assert np.abs(snapshot.deviations / posed.lam.ravel()).max() < 1.0
-        # Primal: the masses have these moments. Dual: multipliers have these scores.
-        u = np.subtract(*x.reshape(2, -1))
-        moments = posed.features.correlate(u[None]) - posed.tau
-        np.testing.assert_allclose(moments.ravel(), snapshot.deviations, atol=1e-12)
-        mu = np.zeros(posed.n_components)
-        mu[snapshot.components] = snapshot.multipliers[1] - snapshot.multipliers[0]
-        scores = posed.features.combine(mu.reshape(posed.shape))
-        np.testing.assert_allclose(z, np.concatenate([1.0 - scores[0], 1.0 + scores[0]]), atol=1e-12)
-        point = InteriorPoint(posed, snapshot)
-        point.choose_working_set()
-        cold = InteriorPoint(posed)
-        cold.choose_working_set()
-        # The bounds of the beginning are those of an iteration far along.
-        assert point.upper_bound()[0] < cold.upper_bound()[0] - 0.1
-        assert point.mean < 0.5 * cold.mean
-
-
-def test_mass_elsewhere_goes_to_the_class_means():
-    problem = text_problem()
-    found = coarse_start.coarse_start(problem, SETTINGS, None).found
-    few = coarse_start.CoarseStart(found, np.arange(0, problem.n_instances, 3))
-    means = ClassMeans.of(problem)
-    program = Subprogram(problem, means, few.instances).problem
-    u = np.subtract(*few.on_some(program, means.prior).system.x.reshape(2, -1))
-    wanted = np.subtract(*found.distribution)
-    inside = wanted[few.instances]
-    # The start goes a share of the way from the centre, which has all of its mass on the means.
-    share = u[2:].sum() / inside.sum()
-    np.testing.assert_allclose(u[2:], share * inside, atol=1e-12)
-    elsewhere = np.abs(wanted).sum() - np.abs(inside).sum()
-    assert elsewhere > 0.3
-    there = means.prior * [1.0, -1.0]
-    np.testing.assert_allclose(u[:2], (1.0 - share) * there + share * elsewhere * there, atol=1e-12)
-
-
 def test_a_beginning_that_gets_stuck_is_left(monkeypatch):
     problem = text_problem()
     start = coarse_start.coarse_start(problem, SETTINGS, None)
@@ -214,31 +164,7 @@ def test_nothing_to_learn(always):
     assert solution.converged
 
 
-def test_same_bits_every_time(always):
-    first, second = (dispatch.solve_minimax_risk(text_problem(), SETTINGS) for _ in range(2))
-    np.testing.assert_array_equal(first.mu, second.mu)
-    np.testing.assert_array_equal(first.distribution, second.distribution)
-
-
 # --- where it is taken --------------------------------------------------------------------------------
-
-
-def shaped(n, d, n_entries, problem):
-    """A problem of two classes on sparse data of this shape, as far as predictions look at it."""
-    features = SimpleNamespace(is_sparse=True, shape=(n, d), n_stored=n_entries)
-    return SimpleNamespace(
-        features=features, coding=problem.coding, marginal=problem.marginal, smallest_radius=0.01
-    )
-
-
-def test_texts_are_worth_it_and_few_or_wide_instances_are_not():
-    problem = text_problem()
-    is_worth_it = coarse_start.is_worth_a_coarse_start
-    assert is_worth_it(shaped(1943, 3289, 93_185, problem))
-    assert is_worth_it(shaped(2000, 50_000, 155_118, problem))
-    assert not is_worth_it(shaped(1150, 100_000, 1_045_512, problem))  # Dorothea
-    assert not is_worth_it(shaped(300, 5000, 20_000, problem))
-    assert not is_worth_it(problem)
 
 
 def test_other_programs_begin_as_before(always):
@@ -252,23 +178,3 @@ def test_other_programs_begin_as_before(always):
     ):
         problem, _ = problem_of(X, y, n_classes, **options)
         assert not coarse_start.is_worth_a_coarse_start(problem)
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_lengths_of_instances(fit_intercept):
-    text = make_text(30, 50, random_state=0)
-    problem, _ = problem_of(text.data, text.target, 2, fit_intercept=fit_intercept)
-    dense = problem.features.columns(np.arange(problem.features.shape[1]))
-    np.testing.assert_allclose(problem.features.lengths_of_instances(), np.linalg.norm(dense, axis=1))
-
-
-def test_a_product_is_lifted_to_the_mean():
-    """Numbers that first-order steps leave at zero would stop the first Newton step."""
-    problem = text_problem()
-    found = coarse_start.coarse_start(problem, SETTINGS, None).found
-    u = found.distribution[0] - found.distribution[1]
-    system = snapshot_near(problem, u, found.mu).system
-    product = system.x * system.z
-    assert product.min() > 0.1 * product.mean()
-    alone = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]) * system.z
-    assert alone.min() < 1e-3 * product.min()

@@ -23,12 +23,11 @@ from minimaxrisk import (
     worst_case,
 )
 from minimaxrisk._utils import environment
-from minimaxrisk._utils.stored_tables import StoredArray, Table, is_in_chunks, is_memory_map
-from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
+from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.estimators import fitting
 from minimaxrisk.exceptions import LargeFitWarning
 from minimaxrisk.features import dense
-from minimaxrisk.features.dense import DenseFeatures, ImplicitFeatures, dense_features, implicit_features
+from minimaxrisk.features.dense import DenseFeatures, dense_features, implicit_features
 from minimaxrisk.features.matrix import ClassMoments, FeatureMatrix
 from minimaxrisk.features.moment_constraints import MomentConstraints, WorkingSet
 from minimaxrisk.features.working_rows import DenseRows
@@ -257,33 +256,12 @@ def test_too_many_such_columns_are_refused_or_copied(study, monkeypatch):
         MinimaxRiskClassifier().fit(X, y)
 
 
-def test_what_is_copied_is_a_documented_choice(study, monkeypatch):
-    X, y = study
-    made = []
-    for name, kind in (("dense_features", DenseFeatures), ("implicit_features", ImplicitFeatures)):
-        original = getattr(dense, name)
-        monkeypatch.setattr(
-            dense,
-            name,
-            lambda *a, original=original, kind=kind, **k: (made.append(kind), original(*a, **k))[1],
-        )
-    for copy, large, kind in (
-        ("auto", X.size, DenseFeatures),
-        ("auto", (N - 1) * D - 1, ImplicitFeatures),  # a row is there twice
-        (True, 0, DenseFeatures),
-        (False, X.size, ImplicitFeatures),
-    ):
-        monkeypatch.setattr(dense, "LARGE", large)
-        check = check_training_data(MinimaxRiskClassifier(), X, y)
-        dense.features_of_table(
-            Table(StoredArray(X)), distinct_instances(check), standardize=True, fit_intercept=True, copy=copy
-        )
-        assert made.pop() is kind
+def test_a_copy_that_memory_does_not_hold_is_refused(study, monkeypatch):
     monkeypatch.setattr(dense, "memory_short_of", lambda n_bytes: 1000)
     with pytest.raises(
         ValueError, match=r"a float64 copy of X takes .* GB, but 1e-06 GB of memory are free; use copy=False"
     ):
-        MinimaxRiskClassifier(copy=True).fit(X, y)
+        MinimaxRiskClassifier(copy=True).fit(*study)
 
 
 @pytest.mark.parametrize("copy", [True, False])
@@ -372,16 +350,6 @@ def test_no_more_is_read_at_a_time_than_a_block(study, small_blocks, no_copies):
     assert X.largest <= 2500
 
 
-def test_rows_that_are_equal_are_found_with_few_entries_read(study):
-    X = Watched(np.vstack([study[0], study[0][:3]]), (3, 9))
-    X.values[:60, 0] = np.arange(60.0)
-    X.values[60:, 0] = np.arange(3.0)
-    data = check_training_data(MinimaxRiskClassifier(), X, np.append(study[1], study[1][:3]))
-    instances = distinct_instances(data)
-    assert instances.n_instances == 60
-    assert X.seen[:, 16:].sum(axis=1).astype(bool).tolist() == [*[True] * 3, *[False] * 57, *[True] * 3]
-
-
 def test_what_takes_many_fits(container, study):
     plain, y = study[0][:, :300], study[1]
     X, model = container("zarr by columns", plain), MinimaxRiskClassifier(copy=False)
@@ -423,19 +391,6 @@ def test_what_reads_folds_into_memory(container, study, name):
     assert found.statistic == pytest.approx(wanted.statistic, abs=1e-2)
 
 
-@pytest.mark.slow
-def test_a_model_of_data_on_disk_is_a_model_file(container, study, expected, tmp_path):
-    pytest.importorskip("skops", reason="comes with the extra 'app'")
-    X, names = container("zarr both"), np.array([f"gene {j}" for j in range(D)], dtype=object)
-    model = MinimaxRiskClassifier(copy=False).fit(X, study[1])
-    digest = fingerprint(X, study[1], names)
-    assert digest == fingerprint(study[0], study[1], names)
-    save_model(SavedModel(model, names, "y", digest), tmp_path / "model.skops")
-    loaded = load_model(tmp_path / "model.skops").classifier
-    assert loaded.copy is False
-    assert verify(loaded, X, study[1]).valid
-
-
 def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "large_data.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
@@ -447,22 +402,6 @@ def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
     assert names["verify"](names["model"], names["X"], names["y"]).valid
 
 
-def test_a_table_is_indexed_like_an_array(container, study):
-    plain, table = study[0], Table(StoredArray(container("zarr both")))
-    rows, columns, mixed = np.array([7, 3, 20]), np.array([1, 300, 801]), np.array([801, 1, 1])
-    assert np.array_equal(table[:, columns], plain[:, columns])
-    assert np.array_equal(table[:, mixed], plain[:, mixed])
-    assert np.array_equal(table[np.ix_(rows, columns)], plain[np.ix_(rows, columns)])
-    assert np.array_equal(table[np.arange(N)[::-1], columns[:1]], plain[::-1, 1:2])
-    assert np.array_equal(table[rows, 10:20], plain[rows, 10:20])
-    part = table[rows]
-    assert part.shape == (3, D)
-    assert len(part[1:]) == 2
-    assert np.array_equal(part[1:][:, columns], plain[rows[1:]][:, columns])
-    assert np.array_equal(table[5:9][:, columns], plain[5:9][:, columns])
-    np.testing.assert_allclose(part.product(columns, np.eye(3)), plain[rows][:, columns])
-
-
 def test_instances_without_labels(container, study):
     X, y = study
     more = container("memmap C")[:4]
@@ -472,28 +411,6 @@ def test_instances_without_labels(container, study):
         MinimaxRiskClassifier().fit(X, y, None, X[:4]),
     )
     assert found.worst_case_error_ == pytest.approx(wanted.worst_case_error_, abs=1e-9)
-
-
-def test_kinds_of_arrays():
-    plain = np.zeros((3, 4))
-    assert not is_in_chunks(plain)
-    assert not is_memory_map(plain)
-    assert not is_in_chunks([[1.0]])
-    assert not is_in_chunks(sparse.csr_array(plain))
-    pandas = pytest.importorskip("pandas")
-    assert not is_in_chunks(pandas.DataFrame(plain))
-    assert is_in_chunks(Watched(plain, (1, 1)))
-    assert is_in_chunks(Watched(plain, None))
-    assert not is_in_chunks(Watched(plain, ((1, 2), (4,))))  # as arrays of dask
-
-
-def test_a_view_of_a_memory_map_is_one(tmp_path):
-    np.save(tmp_path / "x.npy", np.zeros((3, 4)))
-    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert is_memory_map(mapped)
-    assert is_memory_map(np.asarray(mapped)[1:])
-    assert not is_memory_map(mapped + 1.0)
-    assert not is_memory_map(mapped[[0, 1]])
 
 
 @pytest.mark.parametrize(
@@ -528,17 +445,6 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
         fitting.warn_about_work(data, "auto", "auto")
     assert [one.category for one in caught] == [LargeFitWarning] * (says != "")
     assert re.search(says, " ".join(str(one.message) for one in caught))
-
-
-def test_memory_is_asked_for_where_much_is_needed(study, monkeypatch):
-    asked = []
-    monkeypatch.setattr(environment, "free_memory", lambda: asked.append(1) or 10**9)
-    MinimaxRiskClassifier().fit(*study)
-    assert not asked
-    assert environment.memory_short_of(10**9) is None
-    assert environment.memory_short_of(10**9 + 1) == 10**9
-    monkeypatch.setattr(environment, "free_memory", lambda: None)
-    assert environment.memory_short_of(10**18) is None
 
 
 def test_a_fit_warns(study, monkeypatch):

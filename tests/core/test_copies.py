@@ -98,15 +98,6 @@ def test_columns_with_gaps_or_of_one_value_are_left_aside():
     assert told(np.hstack([beside, X[:, :49]])) == set()
 
 
-def test_blocks_of_columns(monkeypatch):
-    X = with_copies(study(), PAIRS, 0.1)
-    whole = near_copies(X, LABELS)
-    monkeypatch.setattr(assumptions, "column_blocks", lambda d, _: [slice(0, 7), slice(7, d)])
-    parts = near_copies(X, LABELS)
-    assert [(p.first, p.second) for p in parts] == [(p.first, p.second) for p in whole]
-    np.testing.assert_allclose([p.share for p in parts], [p.share for p in whole])
-
-
 def test_where_nothing_can_be_said(monkeypatch):
     X = with_copies(study(), PAIRS, 0.1)
     assert told(X[:, :50]) == PAIRS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 import tracemalloc
 import warnings
 from contextlib import contextmanager
@@ -27,7 +26,6 @@ from minimaxrisk import (
     worst_case,
 )
 from minimaxrisk._utils import dask_arrays
-from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
@@ -252,16 +250,6 @@ def test_every_question_is_answered_as_in_memory():
         np.testing.assert_allclose(found.variance, wanted.variance, rtol=1e-10, atol=1e-14)
 
 
-def test_tall_data():
-    """So many instances that engines leave most of them out at first."""
-    random = np.random.default_rng(0)
-    labels = np.arange(2400) % 2
-    values = random.normal(size=(2400, 8)) + 0.3 * labels[:, None]
-    chunked = MinimaxRiskClassifier().fit(da.from_array(values, chunks=(500, 8)), labels)
-    plain = MinimaxRiskClassifier().fit(values, labels)
-    assert chunked.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=1e-7)
-
-
 # What stays where.
 
 
@@ -360,24 +348,6 @@ def test_memory_of_the_client_does_not_hold_columns(on_cluster):
 # Predictions.
 
 
-@pytest.mark.filterwarnings("error")
-def test_lazy_logarithms_do_not_warn_and_leave_the_filters_of_warnings_alone(monkeypatch):
-    """Filters belong to the process, and lazy predictions may be asked for in several threads."""
-    model = MinimaxRiskClassifier(radius="bonferroni").fit(X, Y)
-    model.coef_, model.intercept_ = 0.0 * model.coef_, model.intercept_ + 10.0  # zero is sure of its class
-    assert (model.predict_proba(np.zeros((1, X.shape[1]))) == 0.0).any()
-    callers = []
-    original = warnings.catch_warnings.__init__
-
-    def recording(self, **options):
-        callers.append(sys._getframe(1).f_globals["__name__"])
-        original(self, **options)
-
-    monkeypatch.setattr(warnings.catch_warnings, "__init__", recording)
-    assert isinstance(model.predict_log_proba(da.from_array(X, chunks=(25, 170))), da.Array)
-    assert [name for name in callers if name.startswith("minimaxrisk")] == []
-
-
 def test_predictions_stay_lazy(in_memory):
     data = da.from_array(X, chunks=(25, 170))
     for name in ("predict", "predict_proba", "decision_function"):
@@ -458,43 +428,6 @@ def test_a_permutation_test_is_spread_over_the_workers(on_cluster):
         if len(workers) == 2:
             break
     assert len(workers) == 2
-
-
-def test_draws_of_the_bootstrap_are_spread_over_the_workers(on_cluster):
-    alone = MinimaxRiskClassifier(radius="bootstrap").fit(X, Y)
-    with (
-        joblib.parallel_config(backend="dask"),
-        distributed.get_task_stream(client=on_cluster, plot=False) as stream,
-    ):
-        spread = MinimaxRiskClassifier(radius="bootstrap").fit(X, Y)
-    assert spread.radius_ == pytest.approx(alone.radius_, rel=1e-12)
-    assert any("_work_through" in str(task["key"]) for task in stream.data)
-
-
-class Traveller:
-    """Counts in each process how often it came there."""
-
-    n_arrived = 0
-
-    def __init__(self) -> None:
-        self.data = np.zeros(100_000)
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        Traveller.n_arrived += 1
-
-    def __call__(self, item):
-        time.sleep(0.02)
-        return os.getpid(), Traveller.n_arrived
-
-
-def test_data_travel_once_to_each_worker(on_cluster):
-    with joblib.parallel_config(backend="dask"):
-        found = parallel_map(Traveller(), range(40))
-    by_process = dict(found)
-    assert by_process.pop(os.getpid()) == 0
-    assert by_process, "whether one worker or both take part is up to dask"
-    assert max(by_process.values()) <= 2, "of some sixteen pieces of work"
 
 
 def test_chunks_do_not_go_to_other_processes():

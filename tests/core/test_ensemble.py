@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from copy import copy, deepcopy
-from dataclasses import replace
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -22,18 +21,14 @@ import reference
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
-    MinimaxRiskSelector,
     verify,
     worst_case,
 )
-from minimaxrisk.app.cli import main
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines import dispatch
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
-from minimaxrisk.guarantees.posed_fit import pose_as_fitted, training_data_of
-from minimaxrisk.guarantees.worst_case import features_to_start_with, largest_expected_loss
 from minimaxrisk.inspection import StabilityDisplay
+from problems import changed_a_little
 
 PAIRS = {"subsample": 0.5, "complementary": True}
 # So many that each sample is out of bag at some time.
@@ -123,17 +118,6 @@ def test_without_a_feature_the_first_class_wins():
     assert set(model.predict(X)) == {"x"}
     assert model.worst_case_error_ == pytest.approx(0.5)
     np.testing.assert_array_equal(model.decision_function(sparse.csr_array(X)), np.zeros(20))
-
-
-def test_averaging_lowers_the_error():
-    errors = []
-    for seed in range(6):
-        data = study(50, 300, effect=1.0, n_informative=15, random_state=seed)
-        X_new, y_new = data.law.sample(500, random_state=seed + 100)
-        pair = MinimaxRiskClassifier(), ensemble(**SINGLE, certify=False)
-        errors.append([np.mean(m.fit(data.data, data.target).predict(X_new) != y_new) for m in pair])
-    single, averaged = np.mean(errors, axis=0)
-    assert averaged < single - 0.01
 
 
 # ---- the parts
@@ -234,18 +218,6 @@ def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radi
     )
 
 
-def test_the_start_of_the_program_does_not_matter(wide):
-    X, y = wide
-    model = ensemble(MinimaxRiskClassifier()).fit(X, y)
-    data = training_data_of(model, X, y)
-    problem, fitted = pose_as_fitted(model, data).problem, model._fitted_rule()
-    start = features_to_start_with(fitted, problem)
-    assert 0 < len(start) <= 4 * 40 * 3
-    loss = 1.0 - fitted.probabilities(X[pose_as_fitted(model, data).instances.rows])
-    again = largest_expected_loss(problem, loss, start=start[:0], n_max=20, epsilon=1e-9)
-    assert again.upper == pytest.approx(model.worst_case_error_, abs=1e-8)
-
-
 def test_the_radius_of_the_set_is_not_that_of_the_members():
     data = study(60, 80)
     model = ensemble(MinimaxRiskClassifier(radius=1.0), radius="bonferroni").fit(data.data, data.target)
@@ -305,28 +277,6 @@ FOUND_BY = {
 }
 
 
-def changed_a_little(value):  # noqa: PLR0911
-    """Something of the same kind that is not the same."""
-    if value is None:
-        return 0.5
-    if isinstance(value, str):
-        return "signed" if value == "one-hot" else "one-hot"
-    if isinstance(value, tuple):
-        return (value[0] + 1e-6, value[1]) if value and isinstance(value[0], float) else (*value, "by hand")
-    if isinstance(value, list):
-        return [replace(value[0], coef=value[0].coef * (1.0 + 1e-6)), *value[1:]]
-    if isinstance(value, MinimaxRiskClassifier):
-        return clone(value).set_params(radius=1.2345)
-    if hasattr(value, "meinshausen_buhlmann"):
-        return replace(value, shah_samworth=value.shah_samworth * 0.999)
-    if hasattr(value, "columns"):
-        return replace(value, intercept=value.intercept + 1e-6)
-    if np.ndim(value) == 0:
-        return value + 1 if isinstance(value, int) else value * (1.0 - 1e-6) - 1e-7
-    other = np.array(value)[::-1]
-    return other + 1 if other.dtype.kind in "fi" else other
-
-
 @pytest.mark.parametrize("radius", [None, "bootstrap"])
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
 @pytest.mark.parametrize("parts", [PAIRS, SINGLE])
@@ -353,37 +303,6 @@ def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal, par
         assert not certificate.valid, name
         begins = f"{FOUND_BY.get(name, name)} "
         assert any(problem.startswith(begins) for problem in certificate.problems), certificate.problems
-
-
-def test_numbers_that_are_none_and_other_data(three_classes):
-    X, y = three_classes
-    model = ensemble().fit(X, y)
-    assert verify(model, X, y).valid
-    assert not verify(model, X[::-1], y).valid
-    assert not verify(model, X, y, sample_weight=np.arange(1.0, 31.0)).valid
-    assert "the labels are" in verify(model, X, np.where(y == "a", "z", y)).problems[0]
-    broken = deepcopy(model)
-    broken.members_[0].coef[:] = np.nan
-    assert verify(broken, X, y).problems[0] == "the coefficients in members_ or ball_ are not finite"
-    broken = deepcopy(model)
-    broken.worst_case_proof_.coef[:] = np.inf
-    assert "worst_case_proof_ is not finite" in verify(broken, X, y).problems
-    broken = deepcopy(model)
-    broken.worst_case_proof_ = replace(
-        model.worst_case_proof_, threshold=model.worst_case_proof_.threshold - 1e-6
-    )
-    (problem,) = verify(broken, X, y).problems
-    assert problem.startswith("the threshold of worst_case_proof_ is")
-    broken = deepcopy(model)
-    broken.in_bag_ = model.in_bag_[:, :-1]
-    assert any("in_bag_ has shape (6, 29)" in problem for problem in verify(broken, X, y).problems)
-
-
-def test_a_better_bound_than_the_proof_is_refused(three_classes):
-    X, y = three_classes
-    model = ensemble().fit(X, y)
-    model.worst_case_error_ -= 1e-6
-    assert any("worst_case_error_ is" in problem for problem in verify(model, X, y).problems)
 
 
 def test_radii_of_an_ensemble_count_groups(three_classes):
@@ -460,17 +379,6 @@ def test_frequencies_are_those_of_the_members(wide):
     np.testing.assert_allclose(model.feature_importances_, importance * X.std(axis=0), rtol=1e-9)
 
 
-def test_selections_resemble_those_of_the_selector():
-    """The same halves; the members stop before the vertex at which the selector's classifiers are."""
-    data = study(80, 150, n_informative=6, effect=1.5, correlation=0.0)
-    model = ensemble(n_estimators=20).fit(data.data, data.target)
-    selector = MinimaxRiskSelector(stability=True, n_subsamples=20, random_state=0)
-    selector.fit(data.data, data.target)
-    assert np.corrcoef(model.selection_frequencies_, selector.selection_frequencies_)[0, 1] > 0.9
-    # They clear small coefficients, of which a vertex has some.
-    assert 6 < model.average_selected_ < selector.average_selected_
-
-
 def test_bounds_on_false_selections_need_pairs(wide, pyplot):
     X, y = wide
     model = ensemble().fit(X, y)
@@ -478,21 +386,12 @@ def test_bounds_on_false_selections_need_pairs(wide, pyplot):
     model.set_params(**SINGLE).fit(X, y)
     assert not hasattr(model, "false_selection_bounds_")
     with pytest.raises(
-        ValueError, match=r"this fit has none; fit .* with complementary=True and subsample=0.5"
+        ValueError, match=r"this fit has none; fit .* with complementary=True and subsample=0\.5"
     ):
         StabilityDisplay.from_estimator(model)
 
 
 # ---- input
-
-
-def test_logarithms_of_nothing_come_with_a_warning(wide):
-    model = ensemble(n_estimators=2, ball=False).fit(*wide)
-    h = model.predict_proba(wide[0])
-    assert (h == 0.0).any()
-    with pytest.warns(UserWarning, match="exactly 0"):
-        found = model.predict_log_proba(wide[0])
-    np.testing.assert_array_equal(np.exp(found) > 0.0, h > 0.0)
 
 
 def test_weights_of_zero_are_no_rows(wide):
@@ -655,13 +554,6 @@ def test_pipelines_searches_and_copies(wide):
     assert clone(nested).get_params()["estimator__radius"] == 1.0
 
 
-def test_verbose_shows_how_far_it_is(wide, capsys):
-    ensemble(verbose=1).fit(*wide)
-    assert "6 of 6" in capsys.readouterr().err
-    ensemble().fit(*wide)
-    assert not capsys.readouterr().err
-
-
 def test_pickles_are_small_and_whole():
     data = study(60, 3000)
     X, y = data.data, data.target
@@ -708,50 +600,4 @@ def test_rare_columns_are_constant_on_many_parts(coding, container):
     assert model.oob_error_ < 0.5
 
 
-def test_where_the_interior_point_gets_stuck_members_are_exact(wide, monkeypatch):
-    X, y = wide
-    exact = ensemble(gap_tol=1e-6, n_estimators=4).fit(X, y)
-    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
-    monkeypatch.setattr(dispatch, "interior_approach", lambda *_: None)
-    model = ensemble(n_estimators=4).fit(X, y)
-    near = [member.probabilities(X) for member in exact.members_]
-    for one, other in zip(model.members_, near, strict=True):
-        np.testing.assert_allclose(one.probabilities(X), other, atol=0.05)
-
-
-def test_an_interrupt_leaves_the_old_model(wide, monkeypatch):
-    X, y = wide
-    model = ensemble().fit(X, y)
-    before = model.predict_proba(X)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
-    monkeypatch.setattr(dispatch, "interior_approach", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X[::-1], y[::-1])
-    np.testing.assert_array_equal(model.predict_proba(X), before)
-
-
 # ---- the command line
-
-
-def test_commands_on_a_file_with_an_ensemble(tmp_path, capsys):
-    pytest.importorskip("skops", reason="model files need skops")
-    data = study(30, 20)
-    names = np.array([f"gene_{j}" for j in range(20)], dtype=object)
-    table = pd.DataFrame(data.data, columns=names).assign(kind=np.where(data.target, "ill", "well"))
-    table.to_csv(tmp_path / "genes.csv", index=False)
-    X, y = data.data, table["kind"].to_numpy()
-    model = ensemble(radius="bonferroni").fit(X, y)
-    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
-    path, genes = str(tmp_path / "model.skops"), str(tmp_path / "genes.csv")
-    save_model(saved, path)
-    assert main(["verify", path, genes]) == 0
-    assert "<= worst-case error <=" in capsys.readouterr().out
-    assert main(["predict", path, genes]) == 0
-    assert capsys.readouterr().out.count("\n") == 31
-    assert main(["report", path, genes, "--permutations", "0", "--folds", "0"]) == 0
-    page = (tmp_path / "model.html").read_text(encoding="utf-8")
-    assert f"an average of {len(model.members_)} linear classifiers" in page

@@ -197,45 +197,6 @@ def test_text_to_the_tolerance(coding, known):
     np.testing.assert_allclose(z.scores, problem.features.combine(z.mu), atol=1e-12)
 
 
-def test_a_step_that_is_too_long_shrinks(monkeypatch):
-    """With steps ten times too long the iteration explodes unless it notices."""
-    text = make_text(150, 400, random_state=0)
-    problem, _ = problem_of(text.data, text.target, 2)
-    monkeypatch.setattr(first_order, "BOLD_STEP", 10.0)
-    iteration = first_order.PrimalDual(problem)
-    longest = iteration.eta
-    for _ in range(200):
-        iteration.step()
-    assert iteration.n_shrunk > 3
-    assert iteration.eta == pytest.approx(longest * first_order.SHRINKAGE**iteration.n_shrunk)
-    # Once it is short enough it stays, and converges.
-    assert iteration.eta * first_order.spectral_norm(problem.features, np.ones(problem.n_instances)) > 0.5
-    assert first_order.first_order(problem, SETTINGS).converged
-
-
-class CorrelateAndCombineOnly:
-    """A container that answers these two questions, says how long rows are, and no more."""
-
-    def __init__(self, features):
-        self.shape, self.correlate, self.combine = features.shape, features.correlate, features.combine
-        self.lengths_of_instances = features.lengths_of_instances
-        # The same questions, as every container in memory answers them.
-        self.correlate_on_device, self.combine_some = features.correlate, features.combine_some
-
-
-def test_features_are_asked_two_questions_only():
-    text = make_text(100, 300, random_state=1)
-    problem, _ = problem_of(text.data, text.target, 2)
-    plain = first_order.first_order(problem, SETTINGS)
-    asked = first_order.first_order(
-        replace(problem, features=CorrelateAndCombineOnly(problem.features)), SETTINGS
-    )
-    assert (asked.upper, asked.lower) == (plain.upper, plain.lower)
-    np.testing.assert_array_equal(asked.mu, plain.mu)
-    dense, _ = problem_of(text.data.toarray(), text.target, 2)
-    assert first_order.first_order(dense, SETTINGS).upper == pytest.approx(plain.upper, abs=1e-3)
-
-
 def test_where_nothing_can_be_learnt_one_step_says_so():
     rng = np.random.default_rng(0)
     problem, _ = problem_of(rng.standard_normal((40, 5)), np.arange(40) % 2, 2, radius=50.0)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
-import threading
-import weakref
 from contextlib import closing
 
-import highspy
 import numpy as np
 import pytest
 from scipy import sparse
@@ -101,42 +95,6 @@ def test_a_solve_that_always_fails_says_so():
 def test_a_refused_option_is_an_error():
     with closing(hard_program()[0]) as lp, pytest.raises(SolverError, match="HiGHS refused setOptionValue"):
         lp._set_options(no_such_option=1)
-
-
-@pytest.fixture
-def interrupts():
-    """Python's own handler; a shell that starts tests in the background has the signal ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interrupts")
-def test_an_interrupt_stops_the_solver_between_pivots():
-    """A real SIGINT during a solve that would take minutes; HiGHS must report that it was stopped."""
-    rng = np.random.default_rng(2)
-    cost, rows = rng.random(3000), rng.standard_normal((1500, 3000))
-    centre = rows @ np.full(3000, 0.1)
-    with closing(program(cost, 300.0)) as lp:
-        lp.add_rows(sparse.csr_array(rows), centre - 0.01, centre + 0.01)
-        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                lp.solve()
-        finally:
-            timer.cancel()  # a late signal must not hit another test
-        assert lp._highs.getModelStatus() == highspy.HighsModelStatus.kInterrupt
-
-
-def test_a_closed_program_leaves_the_memory():
-    lp, _, _ = hard_program()
-    with closing(lp):
-        lp.solve()
-    gone = weakref.ref(lp)
-    del lp
-    gc.collect()
-    assert gone() is None
 
 
 def test_pivots_are_counted_over_all_solves():

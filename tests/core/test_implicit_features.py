@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.features import dense
-from minimaxrisk.features.dense import ImplicitFeatures, dense_features, implicit_features
+from minimaxrisk.features.dense import ImplicitFeatures
 from minimaxrisk.features.moment_constraints import MomentConstraintsInMemory
-from minimaxrisk.samples.instances import distinct_instances
-from minimaxrisk.samples.validation import check_training_data
 
 
 @pytest.fixture
@@ -27,46 +23,6 @@ def a_study(rng, n=30, d=70, n_classes=2, order="C"):
     weights = rng.integers(0, 3, n).astype(float)
     weights[:6] = 1.0
     return np.asarray(X, dtype=np.float32, order=order), y, weights
-
-
-def instances_of(X, y, weights):
-    return distinct_instances(check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights))
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("standardize", [True, False])
-def test_answers_are_those_of_the_copy(no_copies, order, fit_intercept, standardize):
-    rng = np.random.default_rng(0)
-    X, y, weights = a_study(rng, n_classes=3, order=order)
-    instances = instances_of(X, y, weights)
-    options = {"standardize": standardize, "fit_intercept": fit_intercept}
-    copied, moments, scale = dense_features(as_table(X), instances, **options)
-    plain, plain_moments, plain_scale = implicit_features(as_table(X), instances, **options)
-    assert np.shares_memory(plain.data.values, X)
-    assert plain.shape == copied.shape
-    for found, expected in ((plain_scale.shift, scale.shift), (plain_scale.scale, scale.scale)):
-        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
-    n, d = copied.shape
-    v, mu = rng.normal(size=(3, n)), rng.normal(size=(3, d))
-    few = np.where(np.arange(d) % 9 == 0, mu, 0.0)
-    shares = np.asarray(instances.p_hat / instances.p_hat.sum(axis=1, keepdims=True))
-    pairs = [
-        (plain.correlate(v), copied.correlate(v)),
-        (plain.combine(mu), copied.combine(mu)),
-        (plain.combine(few), copied.combine(few)),
-        (plain.means_of(np.abs, v), copied.means_of(np.abs, v)),
-        (plain.columns(np.array([0, 3, d - 1])), copied.columns(np.array([0, 3, d - 1]))),
-        (plain.averaged(sparse.csr_array(shares)).columns(np.arange(d)), shares @ copied.values),
-        (plain_moments.mean, moments.mean),
-        (plain_moments.variance, moments.variance),
-        (plain.class_moments([instances.p_hat])[0].variance, moments.variance),
-    ]
-    for found, expected in pairs:
-        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)
-    assert plain.n_passes == 4  # a few columns are no pass
-    rough, exact = plain.correlate_roughly(v), copied.correlate(v)
-    assert 0.0 < np.abs(rough - exact).max() < 1e-3
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])

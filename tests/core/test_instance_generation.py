@@ -12,7 +12,7 @@ from scipy import sparse
 from minimaxrisk.engines import dispatch, instance_generation
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.solution import EngineSettings, Enough, Solution
+from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
@@ -169,26 +169,6 @@ def test_nothing_selected(coding, rounds):
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_nothing_selected_yet(coding, rounds):
-    """R* so near to guessing that the coarse programs return no rule at all."""
-    for radius in np.linspace(8.0, 12.0, 5):
-        problem = tall_problem(3, coding=coding, radius=radius)
-        whole = interior_point(problem, SETTINGS)
-        solution = instance_generation.instance_generation(problem, SETTINGS)
-        assert solution.upper == pytest.approx(whole.upper, abs=1e-9)
-    assert rounds.whole == 0
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_no_rule_says_nothing_about_instances(coding):
-    """With mu = 0 all instances are alike, and none of those at hand has to go for it."""
-    problem = tall_problem(3, coding=coding)
-    rounds = instance_generation._Rounds(problem, SETTINGS, None)
-    program = Subprogram(problem, ClassMeans.of(problem), instance_generation.first_instances(problem))
-    assert rounds._price(program, Solution.trivial(program.problem, BayesError())) is None
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_classes_that_a_feature_tells_apart(coding):
     X, labels = tall(4, effect=0.0)
     X[:, 1] = labels
@@ -220,12 +200,6 @@ def test_instances_without_labels_may_get_mass():
     assert solution.upper == pytest.approx(interior_point(wider, SETTINGS).upper, abs=1e-9)
     assert solution.upper > interior_point(problem, SETTINGS).upper + 1e-3
     assert solution.distribution[:, :20].sum() > 0.01
-
-
-def test_same_bits_every_time():
-    first, second = (instance_generation.instance_generation(tall_problem(n=300), SETTINGS) for _ in range(2))
-    np.testing.assert_array_equal(first.mu, second.mu)
-    np.testing.assert_array_equal(first.distribution, second.distribution)
 
 
 # --- the sub-program ----------------------------------------------------------------------------------
@@ -260,40 +234,6 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
     assert upper_bound(sub, BayesError(), mu) <= upper_bound(problem, BayesError(), mu) + 1e-13
 
 
-@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (3, "one-hot")])
-def test_nearness_is_one_at_the_bound_of_the_sub_program(n_classes, coding):
-    problem = tall_problem(2, n_classes=n_classes, coding=coding)
-    chosen = np.arange(0, 160, 3)
-    program = Subprogram(problem, ClassMeans.of(problem), chosen)
-    mu = interior_point(program.problem, SETTINGS).mu
-    nearness = program.nearness(mu, problem.scores_of(mu))
-    assert nearness[chosen].max() == pytest.approx(1.0)
-    # Beyond one exactly where the instance raises phi.
-    bound = upper_bound(program.problem, BayesError(), mu)
-    for i in range(0, 160, 7):
-        joined = Subprogram(problem, program.means, np.union1d(chosen, [i])).problem
-        raises = upper_bound(joined, BayesError(), mu) > bound + 1e-12
-        assert raises == (nearness[i] > 1.0 + 1e-9)
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_rows_of_both_containers(fit_intercept):
-    X, labels = tall(1, n=30)
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.5, X, 0.0)
-    X[:, 2] += 1e6  # centred for good in the sparse container
-    chosen, d = np.array([2, 3, 17]), 4 + int(fit_intercept)
-    first = np.arange(2.0 * d).reshape(2, d)
-    if fit_intercept:
-        first[:, 0] = 1.0
-    for data in (X, sparse.csr_array(X)):
-        features = problem_of(data, labels, 2, fit_intercept=fit_intercept)[0].features
-        rows = features.some_rows(chosen, after=first)
-        everything = features.columns(np.arange(d))
-        np.testing.assert_allclose(rows.columns(np.arange(d)), np.vstack([first, everything[chosen]]))
-        assert rows.shape == (5, d)
-        assert rows.n_passes == 0
-
-
 # --- trouble ------------------------------------------------------------------------------------------
 
 
@@ -311,31 +251,6 @@ def test_rounds_without_end_are_followed_by_all_instances(n_classes, rounds, mon
     assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
     np.testing.assert_allclose(solution.mu, expected.mu, atol=1e-9)
     assert_is_one_history(solution, expected.upper)
-
-
-def test_a_sub_program_that_is_stuck_is_followed_by_all_instances(rounds, monkeypatch):
-    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args: None)
-    problem = tall_problem(11)
-    expected = interior_point(problem, SETTINGS)
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert rounds.whole == 1
-    np.testing.assert_array_equal(solution.mu, expected.mu)
-    assert solution.converged
-
-
-def test_a_sub_program_without_a_solution_is_followed_by_all_instances(rounds, monkeypatch):
-    problem = tall_problem(11)
-    solve, calls = instance_generation.interior_point, []
-
-    def fails_first(program, *args, **options):
-        calls.append(program)
-        return solve(program, *args, **options) if len(calls) > 1 else Solution.trivial(program, BayesError())
-
-    monkeypatch.setattr(instance_generation, "interior_point", fails_first)
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert rounds.whole == 1
-    assert calls[-1] is problem
-    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
 
 
 # --- the history of the whole problem -----------------------------------------------------------------

@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import L1SVMClassifier, MinimaxRiskSelector
-from minimaxrisk.engines.linear_programs import constraint_generation
 from minimaxrisk.problem.objective import HingeLoss
 from minimaxrisk.problem.pose import pose_l1_svm
 from minimaxrisk.problem.problem import lower_bound
@@ -302,40 +301,6 @@ def test_lower_bound_allows_no_violation_that_is_large_beside_the_penalty(wide, 
     inside = lower_bound(problem, loss, w)
     assert np.abs(problem.moments_of(inside.distribution)).max() <= 1e-13 * (1.0 + 1e-5)
     assert inside.bound == pytest.approx(w.sum() / times, rel=1e-5)
-
-
-def test_correlation_start_takes_the_most_violated(wide):
-    X, y = wide
-    problem, loss = posed_machine(X, y == "alpha")
-    chosen = constraint_generation.by_correlation(problem, loss, 9)
-    answer = loss.respond(np.zeros_like(problem.centre), constraint_generation.TEMPERATURE)
-    size = np.abs(problem.moments_of(answer)).ravel()
-    assert set(chosen) == set(np.argsort(-size)[:9])
-
-
-def test_first_order_start_finds_many_of_the_final_features():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(60, 2000))
-    y = (X[:, :5].sum(axis=1) > 0).astype(int)
-    final = L1SVMClassifier(solver=ConstraintGeneration(epsilon=1e-9)).fit(X, y)
-    problem, loss = posed_machine(X, y)
-    found = np.intersect1d(constraint_generation.by_first_order(problem, loss, 60), final.selected_features_)
-    assert len(found) > 0.5 * final.n_features_selected_
-
-
-@pytest.mark.parametrize(
-    "start", [constraint_generation.by_correlation, constraint_generation.by_first_order]
-)
-def test_whoever_starts_with_all_features_does_not_look_for_the_best(wide, start):
-    X, y = wide
-    problem, loss = posed_machine(X, y == "alpha")
-    assert np.array_equal(start(problem, None, 300), np.arange(300))
-    assert len(start(problem, loss, 299)) == 299
-
-
-def test_first_order_start_without_any_information():
-    problem, loss = posed_machine(np.ones((6, 4)), np.arange(6) % 2)
-    assert len(constraint_generation.by_first_order(problem, loss, 2)) == 2
 
 
 def test_selector_takes_it_and_constant_columns_are_never_selected(wide):

@@ -10,14 +10,9 @@ from scipy import sparse
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk._utils.arrays import to_numpy
-from minimaxrisk.features.chunked import DaskFeatures
-from minimaxrisk.features.device import DeviceFeatures
-from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import build_features
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import check_training_data
 from problems import distinct_instances, problem_of
 
@@ -52,31 +47,6 @@ def test_moments_match_the_definition(as_sparse, standardize, fit_intercept, cod
     np.testing.assert_allclose(problem.features.combine(M), M @ Psi.T, atol=1e-12)
     M[:, 2:] = 0.0
     np.testing.assert_allclose(problem.features.combine(M), M @ Psi.T, atol=1e-12)
-
-
-@pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("library", ["dask.array", "array_api"])
-def test_features_that_are_elsewhere_are_the_same(library, standardize, fit_intercept, request):
-    if library == "array_api":
-        elsewhere, kind = request.getfixturevalue("array_api"), DeviceFeatures
-    else:
-        elsewhere, kind = pytest.importorskip(library), DaskFeatures
-    X, labels = reference.random_problem(np.random.default_rng(1), 20, 8, 2)
-    found = []
-    for values in (X, elsewhere.asarray(X)):
-        data = check_training_data(MinimaxRiskClassifier(), values, labels)
-        instances = samples.distinct_instances(data)
-        features, *rest = build_features(
-            data.X, instances, standardize=standardize, fit_intercept=fit_intercept
-        )
-        found.append((features.columns(np.arange(8 + fit_intercept)), rest))
-    assert isinstance(features, kind)
-    (Psi, (moments, scale)), (their_Psi, (their_moments, their_scale)) = found
-    np.testing.assert_allclose(their_Psi, Psi, atol=1e-13)
-    np.testing.assert_allclose(to_numpy(their_moments.mean), moments.mean, atol=1e-13)
-    np.testing.assert_allclose(their_scale.scale, scale.scale, rtol=1e-13)
-    assert their_scale.has_intercept == scale.has_intercept == fit_intercept
 
 
 def test_the_empirical_distribution_has_the_estimated_moments():
@@ -160,19 +130,6 @@ def test_columns_of_subnormal_numbers_count_as_zero(convert, standardize):
     )
     assert model.worst_case_error_ == expected.worst_case_error_
     np.testing.assert_array_equal(model.coef_, expected.coef_)
-
-
-@pytest.mark.parametrize(("convert", "most_gathered"), [(np.asarray, 5), (sparse.csr_array, 2)])
-def test_scores_from_many_of_the_columns_are_a_pass(convert, most_gathered):
-    """More than half of dense ones; a quarter of the entries of sparse ones, which are dear to copy."""
-    X, labels = reference.random_problem(np.random.default_rng(5), 20, 9, 2)
-    problem, _ = problem_of(convert(X), labels, 2)
-    for n_used in (0, most_gathered, most_gathered + 1, 10):
-        mu = np.zeros((1, 10))
-        mu[0, 10 - n_used :] = 1.0
-        before = problem.features.n_passes
-        problem.scores_of(mu)
-        assert problem.features.n_passes - before == (n_used > most_gathered)
 
 
 @given(seed=SEEDS, n=st.integers(1, 6), n_classes=st.integers(2, 6))
@@ -338,8 +295,3 @@ def test_order_and_repetition_of_rows_do_not_matter(n):
         two, _ = problem_of(convert(X[order]), labels[order], 3)
         np.testing.assert_array_equal(one.tau, two.tau)
         np.testing.assert_array_equal(one.lam, two.lam)
-
-
-def test_signed_coding_refuses_three_classes():
-    with pytest.raises(ValueError, match="needs exactly 2 classes, got 3"):
-        make_coding("signed", 3)

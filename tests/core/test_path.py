@@ -61,19 +61,6 @@ def always_afresh(monkeypatch):
     monkeypatch.setattr(engine._Follower, "_follow", fail)
 
 
-@pytest.fixture
-def times_afresh(monkeypatch):
-    """The radii that were solved from scratch."""
-    radii, real = [], engine.solve_afresh
-
-    def count(family, radius):
-        radii.append(radius)
-        return real(family, radius)
-
-    monkeypatch.setattr(engine, "solve_afresh", count)
-    return radii
-
-
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 @pytest.mark.parametrize(("standardize", "fit_intercept"), [(True, True), (False, True), (False, False)])
 def test_two_classes_are_as_separate_fits(coding, standardize, fit_intercept):
@@ -279,30 +266,6 @@ def test_breakpoints_without_following_the_vertex(always_afresh, monkeypatch, n_
     assert distance.max() <= 1e-4
 
 
-def test_goes_on_from_the_vertex_of_a_radius_solved_afresh(monkeypatch, times_afresh):
-    X, y = random_data(3, n=25, d=40, n_classes=2)
-    expected = minimax_risk_path(X, y, [0.5, 1.0, 2.0], breakpoints=True)
-    assert times_afresh == []
-    monkeypatch.setattr(engine._Follower, "_starts_from_nothing", lambda self: False)
-    path = minimax_risk_path(X, y, [0.5, 1.0, 2.0], breakpoints=True)
-    assert times_afresh == [2.0]
-    assert path.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-10)
-    assert path.breakpoints == pytest.approx(expected.breakpoints, abs=1e-6)
-
-
-def test_a_way_that_is_too_long_is_cut_short(monkeypatch, times_afresh):
-    """The first radius is solved afresh where the way to it has too many pivots, and followed from there."""
-    X, y = random_data(4, n=25, d=40, n_classes=2)
-    radii = [0.5, 0.505, 0.51, 0.515, 0.52]  # enough for so many samples
-    expected = minimax_risk_path(X, y, radii)
-    assert times_afresh == []
-    monkeypatch.setattr(engine, "FEW_PIVOTS", 10)
-    monkeypatch.setattr(engine, "PIVOTS_PER_INSTANCE", 0)
-    path = minimax_risk_path(X, y, radii)
-    assert times_afresh == [0.52]
-    assert path.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-10)
-
-
 def test_lower_bounds_where_radii_meet_their_smallest_value():
     # Chords would need a concave R*; steps need only that it never falls.
     nodes = {"radii": np.array([1.0, 2.0]), "lower": np.array([0.1, 0.3])}
@@ -326,14 +289,6 @@ def test_lower_bounds_hold_where_the_radii_pass_their_smallest_value():
     assert (path.bounds(between)[0] <= upper + 1e-12).all()
 
 
-def test_a_gap_is_closed_from_scratch(monkeypatch):
-    X, y = random_data(14)
-    expected = minimax_risk_path(X, y, RADII)
-    monkeypatch.setattr(engine, "_is_accurate", lambda solved: False)
-    again = minimax_risk_path(X, y, RADII)
-    assert again.worst_case_error == pytest.approx(expected.worst_case_error, abs=1e-9)
-
-
 def test_a_gap_that_stays_is_told(always_afresh, monkeypatch):
     X, y = random_data(14)
     real = engine.interior_point
@@ -347,14 +302,6 @@ def test_a_gap_that_stays_is_told(always_afresh, monkeypatch):
     exact = risks(fits(X, y, path.radii))
     assert (path.lower <= exact).all()
     assert (exact <= path.worst_case_error).all()
-
-
-def test_fewer_passes_than_separate_fits(wide):
-    X, labels = wide
-    y = labels == "alpha"
-    radii = np.geomspace(0.2, 6.0, 9)
-    path, models = minimax_risk_path(X, y, radii), fits(X, y, radii)
-    assert path.n_passes < sum(model.n_passes_ for model in models) / 2
 
 
 def test_in_words():
@@ -382,22 +329,6 @@ def test_verbose(caplog):
     with caplog.at_level(logging.INFO, logger="minimaxrisk"):
         minimax_risk_path(X, y, [2.0, 1.0], verbose=1)
     assert [line.split(":")[0] for line in caplog.messages] == ["radius 1", "radius 2"]
-
-
-def test_few_radii_are_solved_one_by_one_and_many_followed(monkeypatch):
-    X, y = random_data(15)
-    taken = []
-    for way in ("_by_vertices", "_by_interior_points"):
-        real = getattr(engine, way)
-        monkeypatch.setattr(
-            engine, way, lambda *of, way=way, real=real, **more: taken.append(way) or real(*of, **more)
-        )
-    n = -(-len(np.unique(X, axis=0)) // engine.INSTANCES_PER_RADIUS)
-    many = minimax_risk_path(X, y, np.geomspace(0.5, 2.0, n))
-    few = minimax_risk_path(X, y, np.geomspace(0.5, 2.0, n)[: n - 1])
-    assert taken == ["_by_vertices", "_by_interior_points"]
-    np.testing.assert_allclose(few.worst_case_error, many.worst_case_error[: n - 1], atol=1e-8)
-    assert few.n_features.tolist() == many.n_features[: n - 1].tolist()
 
 
 def test_control_c(always_afresh, monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 
 import reference
-from minimaxrisk._utils.arrays import entries_at
 from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
 from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.problem import rule
@@ -225,6 +224,7 @@ def test_an_average_of_rules(monkeypatch):
         np.testing.assert_allclose(found, expected, atol=1e-14)
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     np.testing.assert_array_equal(average.scores(data.X), average.probabilities(data.X))
+    np.testing.assert_allclose(average.full_coef, np.mean([member.full_coef for member in members], axis=0))
     monkeypatch.setattr(rule, "some_rows_at_a_time", lambda X, _: [(None, X[:9]), (None, X[9:])])
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     use = np.mean([np.abs(member.to_mu(problem.scale)) for member in members], axis=0)
@@ -257,22 +257,3 @@ def test_a_rule_on_the_columns_that_it_uses():
     np.testing.assert_allclose(
         both.restricted_to(columns).probabilities(X[:, columns]), both.probabilities(X)
     )
-
-
-@pytest.mark.parametrize("make", ["numpy", "array_api_strict"])
-def test_entries_of_vectors_wherever_they_are(make):
-    xp = pytest.importorskip(make)
-    problem = pose(some_data(3), **CHOICES).problem
-    there = replace(problem, tau_on_device=xp.asarray(problem.tau), lam_on_device=xp.asarray(problem.lam))
-    components, values = np.array([0, 5, 9]), np.array([1.5, -2.0, 0.25])
-    lam, tau = problem.lam.ravel()[components], problem.tau.ravel()[components]
-    found = entries_at(components, there.lam_on_device, there.tau_on_device)
-    assert isinstance(found, np.ndarray)
-    np.testing.assert_array_equal(found, [lam, tau])
-    expected = lam @ np.abs(values) - tau @ values
-    mu = np.zeros(problem.n_components)
-    mu[components] = values
-    mu = mu.reshape(problem.shape)
-    penalty, scores = there.penalty_and_scores(components, values)
-    assert (penalty, there.penalty_of(mu)) == pytest.approx((expected, expected))
-    np.testing.assert_allclose(scores, problem.scores_of(mu), atol=1e-14)

@@ -43,13 +43,6 @@ def test_bonferroni_is_student_at_the_level_of_each_component(study, coding):
     assert verify(model, X, y).valid
 
 
-def test_bonferroni_counts_components_that_vary(study):
-    X, y = study
-    padded = np.hstack([X, np.ones((len(y), 50))])
-    fitted = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
-    assert MinimaxRiskClassifier(radius="bonferroni").fit(padded, y).radius_ == fitted.radius_
-
-
 def bootstrap_maxima(Z, n_draws, rng):
     """Draws of the largest studentised sum with normal multipliers, from the definition."""
     centred = (Z - Z.mean(axis=0)) / Z.std(axis=0)
@@ -101,20 +94,6 @@ def test_bootstrap_takes_the_first_draw_that_is_surely_above_the_quantile(
     assert model.radius_ == pytest.approx(student(stats.norm.sf(q), X, y), rel=1e-9)
 
 
-def test_bootstrap_of_weighted_samples_is_that_of_rows_repeated_by_hand(study):
-    X, y = study
-    X = X + 2.0 * X[:, :1]
-    times = np.where(np.arange(40) % 5 == 0, 12, 1)
-    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20_000, weight_kind="counts")
-    model.fit(X, y, sample_weight=times)
-    rows = np.repeat(np.arange(40), times)
-    Z = components(X[rows], y[rows], "signed")
-    q = np.quantile(bootstrap_maxima(Z, 20_000, np.random.default_rng(5)), features_level(0.95))
-    expected = student(stats.norm.sf(q), X[rows], y[rows])
-    # Were the weights no part of the draws, it would be 3.7 instead of 3.1.
-    assert model.radius_ == pytest.approx(expected, abs=0.1)
-
-
 def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
     X, y = study
     X = X + 2.0 * X[:, :1]  # correlated, or the union bound would take over
@@ -127,14 +106,6 @@ def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
     assert seeded[0] == seeded[1]
 
 
-def test_bootstrap_draws_no_global_random_numbers(study):
-    X, y = study
-    np.random.seed(3)  # noqa: NPY002  that nobody else uses it is the point
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=20).fit(X, y)
-    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
-
 def test_a_weight_is_a_row_repeated_for_the_bootstrap_too(study):
     X, y = study
     times = np.arange(len(y)) % 3
@@ -144,15 +115,6 @@ def test_a_weight_is_a_row_repeated_for_the_bootstrap_too(study):
     twice = clone(once).fit(X[rows], y[rows])
     assert once.radius_ == twice.radius_
     assert np.array_equal(once.coef_, twice.coef_)
-
-
-def test_bootstrap_does_not_depend_on_how_many_draws_are_held_at_a_time(study, monkeypatch):
-    X, y = study
-    whole = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
-    monkeypatch.setattr("minimaxrisk.uncertainty.rules.BLOCK_ELEMENTS", 3000)
-    monkeypatch.setattr("minimaxrisk.features.matrix.DRAWN_ELEMENTS", 3000)
-    pieces = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
-    assert pieces == pytest.approx(whole, abs=1e-12)
 
 
 def test_bootstrap_radius_is_at_most_that_of_the_union_bound(study):
@@ -401,23 +363,6 @@ def test_typical_skewness_from_the_definition(coding):
     assert mean_kurtosis(seen[0]) == pytest.approx(np.mean(np.mean(scaled**4, axis=0)), rel=1e-9)
 
 
-def test_draws_are_held_in_pieces_when_there_are_many_samples(monkeypatch):
-    rng = np.random.default_rng(1)
-    X, y = rng.standard_normal((300, 3)), np.arange(300) % 2
-    held = []
-    real = np.random.Generator.standard_normal
-
-    class Counting(np.random.Generator):
-        def standard_normal(self, size):
-            held.append(size)
-            return real(self, size)
-
-    monkeypatch.setattr("minimaxrisk.uncertainty.rules.BLOCK_ELEMENTS", 3000)
-    monkeypatch.setattr(np.random, "default_rng", lambda seed: Counting(np.random.PCG64(seed)))
-    MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y)
-    assert held == [(10, 300)] * 10
-
-
 def test_warning_about_a_plain_number(study, cancer):
     X, y = study
     with pytest.warns(
@@ -451,17 +396,6 @@ def test_a_process_is_told_once_about_plain_numbers(study, monkeypatch):
         for n in (40, 39, 38):
             MinimaxRiskClassifier().fit(X[:n], y[:n])
     assert len(caught) == 4
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_a_number_covers_only_from_the_union_bound_on(study, coding):
-    X, y = study
-    union = MinimaxRiskClassifier(radius="bonferroni", coding=coding).fit(X, y).radius_
-    with pytest.warns(UninformativeRadiusWarning):
-        MinimaxRiskClassifier(radius=0.999 * union, coding=coding).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        MinimaxRiskClassifier(radius=1.001 * union, coding=coding).fit(X, y)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

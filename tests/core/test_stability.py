@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -57,20 +56,6 @@ def test_halves_come_in_disjoint_pairs_with_equal_shares_of_each_class():
     for first, second in zip(halves[::2], halves[1::2], strict=True):
         assert not set(first) & set(second)
     assert len({tuple(half) for half in halves}) == 6
-
-
-def test_every_sample_is_left_out_at_some_time_and_in_halves_equally_often():
-    labels = np.repeat([0, 1], [4, 3])
-    halves = halves_of(labels, 6000)
-    often = np.bincount(np.concatenate(halves), minlength=7) / 6000
-    np.testing.assert_allclose(often, np.repeat([1 / 2, 1 / 3], [4, 3]), atol=0.02)
-
-
-def test_rows_of_weight_zero_are_in_no_half():
-    weights = [1, 0, 2, 1, 0, 3, 1, 1]
-    halves = halves_of([0, 0, 0, 1, 1, 1, 0, 0], 4, weights)
-    assert all(len(half) == 3 for half in halves)
-    assert not {1, 4} & set(np.concatenate(halves))
 
 
 # ---- the selection
@@ -160,20 +145,6 @@ def test_the_halves_carry_the_labels_as_they_were_given(wide):
     weights = {"alpha": 1.0, "beta": 2.0, "gamma": 1.0}
     selector = stable(MinimaxRiskClassifier(class_weight=weights)).fit(*wide)
     assert selector.average_selected_ > 0
-
-
-def test_selecting_warns_about_no_radius():
-    data = study(80, 60, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        stable().fit(data.data[:40], data.target[:40])
-
-
-def test_verbose_shows_how_far_it_is(wide, capsys):
-    stable(verbose=1).fit(*wide)
-    assert "4 of 4" in capsys.readouterr().err
-    stable().fit(*wide)
-    assert not capsys.readouterr().err
 
 
 def test_a_fit_without_stability_forgets_the_frequencies(wide):

@@ -60,6 +60,8 @@ def test_exchanged_names_of_columns(simulated):
     assert found.whole
     assert "columns may have been exchanged" in found.statement
     assert "columns may have been exchanged" in scale.compare(sparse.csr_matrix(exchanged)).statement
+    with pytest.raises(ValueError, match="X must have the 200 columns of the training data, got shape"):
+        scale.compare(X_new[:, :5])
 
 
 def test_exchanged_names_cannot_be_told_by_used_columns_alone(simulated):

@@ -172,7 +172,9 @@ def test_bounds_that_cross(data, fitted, monkeypatch, by, is_rounding):
     model, crossed = copy(fitted), fitted.worst_case_error_ + by
     monkeypatch.setattr(claims, "lower_bound", lambda problem, objective, w: FeasiblePoint(w, crossed))
     model.worst_case_error_lower_ = crossed
-    assert verify(model, *data).valid == is_rounding
+    found = verify(model, *data)
+    said = f"the lower bound {found.lower} is not below the upper bound {found.upper}"
+    assert found.problems == (() if is_rounding else (said,))
 
 
 @pytest.mark.parametrize("name", ["coef_", "intercept_"])

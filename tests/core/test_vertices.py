@@ -25,7 +25,7 @@ from minimaxrisk.engines.interior_point.vertices import (
     vertex_by_blocks,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.solution import EngineSettings, Face, Solution
+from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
 from problems import problem_of
 
@@ -80,13 +80,6 @@ def test_every_way_leads_to_the_optimum_and_every_way_is_taken():
     assert set(taken) == expected, taken
 
 
-def searched(problem):
-    """A search that has come to the vertex."""
-    found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
-    assert found.run(None) == "done"
-    return found
-
-
 def some_problem(seed=8, n=36, d=90, n_classes=3, **options):
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % n_classes
@@ -114,87 +107,6 @@ def test_blocks_are_the_square_system(n_classes, monkeypatch):
     np.testing.assert_array_equal(by_blocks.stage.components, at_once.stage.components)
     np.testing.assert_allclose(by_blocks.stage.values, at_once.stage.values, atol=1e-9)
     np.testing.assert_allclose(by_blocks.distribution, at_once.distribution, atol=1e-12)
-
-
-def test_blocks_without_free_masses_and_blocks_that_cannot_be_solved(monkeypatch):
-    problem = some_problem(coding="one-hot")
-    point, _ = accurate_point(problem, monkeypatch)
-    face = point.face()
-    # Without any constraint of class 0 its free masses are determined by nothing.
-    is_of_first = face.components < problem.tau.shape[1]
-    others = replace(face, components=face.components[~is_of_first], side=face.side[~is_of_first])
-    assert (face.is_positive & ~face.is_largest)[0].any()
-    assert vertex_by_blocks(problem, point.working, others) is None
-    # All masses the largest: r alone.
-    r_alone = replace(face, is_largest=np.ones_like(face.is_largest))
-    instances = np.flatnonzero(r_alone.is_positive.any(axis=0))
-    fewer = replace(
-        r_alone, components=face.components[: len(instances) - 1], side=face.side[: len(instances) - 1]
-    )
-    if fewer.is_square:
-        vertex, at_once = (way(problem, point.working, fewer) for way in (vertex_by_blocks, square_vertex))
-        np.testing.assert_allclose(vertex.stage.values, at_once.stage.values, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "options"),
-    [(2, {"coding": "signed"}), (2, {"coding": "signed", "marginal_is_known": True}), (3, {}),
-     (3, {"marginal_is_known": True})],
-)  # fmt: skip
-def test_what_is_in_doubt_changes_sides(n_classes, options, monkeypatch):
-    """A pair put on the wrong side is found by its certainty, whichever it is."""
-    problem = some_problem(n=30, d=80, n_classes=n_classes, **options)
-    point, _ = accurate_point(problem, monkeypatch)
-    right = point.face()
-    assert right.is_square
-    positions = point.working.position[np.searchsorted(point.working.components, right.components)]
-    k = int(np.argmin(np.abs(positions)))
-    missing = replace(right, components=np.delete(right.components, k), side=np.delete(right.side, k))
-    # That constraint now is the one with the largest ratio among those left out, but certain to be active.
-    place = np.searchsorted(point.working.components, right.components[k])
-    multipliers = point.multipliers
-    slack = 1.0 - right.side[k] * point.working.position[place]
-    own = 0 if right.side[k] > 0 else 1
-    point.multipliers = multipliers.copy()
-    point.multipliers[own, place] = 1.0001 * slack * multipliers.max()
-    assert missing.surplus == 1
-    first = next(iter(vertices.square_faces_near(point, missing)))
-    assert first.is_same_as(right)
-    # The other way round: a constraint too many.
-    others = ~np.isin(point.working.components, right.components)
-    place = int(np.argmax(np.where(others, point.working.position, -1.0)))
-    point.multipliers = multipliers.copy()
-    point.multipliers[0, place] = 1.0001 * multipliers.max() * (1.0 - point.working.position[place])
-    extra = point.face()
-    assert extra.surplus == -1
-    assert next(iter(vertices.square_faces_near(point, extra))).is_same_as(right)
-    # Every face proposed is square, and far too wrong a guess proposes none.
-    assert all(face.is_square for face in vertices.square_faces_near(point, extra))
-    nothing = replace(right, components=right.components[:0], side=right.side[:0])
-    assert nothing.surplus > vertices.MOST_CHANGES
-    assert not list(vertices.square_faces_near(point, nothing))
-
-
-@pytest.mark.parametrize("kind", ["zero", "largest"])
-def test_masses_in_doubt_change_sides(kind, monkeypatch):
-    problem = some_problem(n=40, d=120, coding="one-hot")
-    point, _ = accurate_point(problem, monkeypatch)
-    right = point.face()
-    largest = right.is_positive & right.is_largest
-    system = point.system
-    x, z = system.x.reshape(2, *problem.centre.shape), system.z.reshape(2, *problem.centre.shape)
-    scale = system.distribution().max()
-    if kind == "zero":  # a mass that is zero seems positive
-        k, i = np.argwhere(~right.is_positive & ~right.is_largest & largest.any(axis=0))[0]
-        z[0, k, i] = x[0, k, i] / scale / 1.0001
-    else:  # one of several largest masses seems smaller than the others
-        k, i = np.argwhere(largest & (largest.sum(axis=0) > 1))[0]
-        z[1, k, i] = x[1, k, i] / scale / 1.0001
-    wrong = point.face()
-    assert wrong.surplus == 1
-    repaired = next(iter(vertices.square_faces_near(point, wrong)))
-    np.testing.assert_array_equal(repaired.is_positive, right.is_positive)
-    np.testing.assert_array_equal(repaired.is_positive & repaired.is_largest, largest)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -334,40 +246,6 @@ def test_a_walk_keeps_its_invariants():
     assert min(kinds[kind] for kind in ("grows", "shrinks", "replaces", "crosses")) > 5
 
 
-def test_crossover_saves_iterations_and_gives_up_where_the_guess_is_too_far(monkeypatch):
-    problem = some_problem(3, n=60, d=100, n_classes=2)
-    solution = engine.interior_point(problem, SETTINGS)
-    monkeypatch.setattr(vertices, "crossed_vertex", lambda point: None)
-    without = engine.interior_point(problem, SETTINGS)
-    assert ways_of(solution) == ["parametric simplex"]
-    assert ways_of(without) != ["parametric simplex"]
-    assert len(solution.history) < len(without.history)
-    assert solution.upper == pytest.approx(without.upper, abs=1e-12)
-    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(without.mu))
-    monkeypatch.undo()
-    # Where no pivot is allowed the iterations go on, and the answer is the same.
-    monkeypatch.setattr(vertices, "PIVOTS_PER_MASS", 0.0)
-    monkeypatch.setattr(vertices, "FEW_PIVOTS", 0)
-    monkeypatch.setattr(vertices, "CROSSOVER_GAP", 1e-3)
-    point = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective)).point
-    for _ in range(4):
-        point.choose_working_set()
-        point.step()
-    point.choose_working_set()
-    assert vertices.crossed_vertex(point) is None
-    again = engine.interior_point(problem, SETTINGS)
-    assert again.upper == pytest.approx(without.upper, abs=1e-12)
-
-
-def test_nothing_is_tried_twice_on_the_same_face(monkeypatch):
-    problem = some_problem(n=40, d=120)
-    point, _ = accurate_point(problem, monkeypatch)
-    monkeypatch.undo()
-    ways = vertices.VertexSearch(point)
-    assert next(ways.candidates(1e-7, is_near=True))[0] == "blocks"
-    assert not list(ways.candidates(1e-7, is_near=True))
-
-
 def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
     monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     monkeypatch.setattr(vertices.VertexSearch, "pushed", lambda self: iter(()))
@@ -417,39 +295,6 @@ def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
     assert solution.upper == pytest.approx(exact.upper, abs=1e-12)
     assert 1e-12 < solution.upper - solution.lower <= engine.FINISHED_GAP
     np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
-
-
-@pytest.mark.parametrize(
-    ("surplus", "n_classes", "few", "pushes"),
-    [(-2, 3, 200, True), (-1, 3, 200, False), (-2, 2, 200, False), (-2, 3, 3, False)],
-)
-def test_more_constraints_than_masses_are_pushed_at_once(surplus, n_classes, few, pushes, monkeypatch):
-    point, _ = accurate_point(some_problem(n=40, d=120, n_classes=n_classes), monkeypatch)
-    monkeypatch.undo()
-    seen = []
-    monkeypatch.setattr(Face, "surplus", surplus)
-    monkeypatch.setattr(vertices, "FEW_ACTIVE", few)
-    monkeypatch.setattr(vertices.VertexSearch, "_crosses", lambda *_, **__: False)
-    monkeypatch.setattr(
-        vertices.VertexSearch, "_near_face", lambda self, face, *, pushes: seen.append(pushes) or iter(())
-    )
-    list(vertices.VertexSearch(point).candidates(1e-7, is_near=True))
-    list(vertices.VertexSearch(point).candidates(1e-4, is_near=False))
-    assert seen == [pushes]
-
-
-def test_push_is_tried_once_more_before_highs(monkeypatch):
-    rng = np.random.default_rng(3)
-    labels = np.arange(40) % 3
-    X = rng.standard_normal((40, 40)) + 0.6 * labels[:, None] * (rng.random(40) < 0.4)
-    problem = problem_of(np.hstack([X, X]), labels, 3)[0]
-    monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
-    seen = []
-    solution = engine.interior_point(problem, SETTINGS, lambda record: seen.append(record) or False)
-    assert [record["vertex"] for record in seen if record["vertex"]] == ["push"]
-    assert seen == solution.history
-    assert solution.history[-1]["n_pivots"] >= 0
-    assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
 
 
 def test_records_of_a_model_tell_the_way():
@@ -515,28 +360,6 @@ def test_where_every_instance_carries_mass_the_crossover_finds_a_vertex(monkeypa
     assert inside.bound == pytest.approx(upper, abs=1e-9)
 
 
-def test_masses_without_a_basis_are_pushed_at_once(monkeypatch):
-    """Columns of zeros and ones, each six times: one attempt to cross over shows that it is no use."""
-    rng = np.random.default_rng(5)
-    labels = np.arange(80) % 2
-    X = rng.standard_normal((80, 25)) + 0.8 * labels[:, None] * (rng.random(25) < 0.3) > 0.5
-    problem = problem_of(np.hstack([X.astype(float)] * 6), labels, 2, coding="signed", radius=0.3)[0]
-    tried, crossed_vertex = [], vertices.crossed_vertex
-
-    def crossed(point):
-        tried.append(point)
-        return crossed_vertex(point)
-
-    monkeypatch.setattr(vertices, "crossed_vertex", crossed)
-    solution = engine.interior_point(problem, SETTINGS)
-    assert len(tried) == 1
-    assert ways_of(solution) == ["push"]
-    assert solution.upper == pytest.approx(full_lp(problem, problem.objective).upper, abs=1e-9)
-    # Without the knowledge it takes more iterations.
-    monkeypatch.setattr(vertices, "crossed_vertex", lambda point: None)
-    assert len(solution.history) < len(engine.interior_point(problem, SETTINGS).history)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounding_selects_nothing(n_classes):
     """With wide radii nothing is selected, and the face is as degenerate as can be."""
@@ -546,12 +369,3 @@ def test_rounding_selects_nothing(n_classes):
     vertex = vertices.pushed_vertex(found.point, found.point.face())
     assert vertex is None or len(vertex.stage.components) == 0
     assert not engine.interior_point(problem, SETTINGS).mu.any()
-
-
-def test_no_push_on_a_matrix_that_is_too_large(monkeypatch):
-    point, _ = accurate_point(some_problem(n_classes=3), monkeypatch)
-    face = point.face()
-    assert vertices.pushed_vertex(point, face) is not None
-    n_equations = len(face.components) + 1
-    monkeypatch.setattr(vertices, "MOST_ENTRIES", n_equations**2 - 1)
-    assert vertices.pushed_vertex(point, face) is None

@@ -9,12 +9,10 @@ import pytest
 from scipy import sparse
 
 import reference
-from minimaxrisk import MinimaxRiskClassifierCV, minimax_risk_path
+from minimaxrisk import MinimaxRiskClassifierCV
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import Relay
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.radius_path import radii
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, radius_path, solve_afresh
 from minimaxrisk.engines.solution import EngineSettings
 from problems import problem_of
@@ -121,41 +119,6 @@ def test_fewer_iterations():
     assert warm < 0.8 * cold
 
 
-@pytest.mark.parametrize("options", [{}, {"marginal_is_known": True}, {"n_classes": 2}])
-def test_a_snapshot_stays_feasible_and_its_gap_grows_by_the_penalty(options):
-    family = family_of(3, **options)
-    small, large = family.at(1.0), family.at(1.7)
-    point = InteriorPoint(small)
-    point.n_nearest = small.n_components  # so that none leaves
-    for _ in range(6):
-        point.choose_working_set()
-        point.step()
-    point.choose_working_set()
-    bound, stage = point.upper_bound()
-    snapshot = point.snapshot()
-    # What comes later does not touch what was kept.
-    kept = snapshot.system.x.copy(), snapshot.system.z.copy()
-    point.step()
-    moved = InteriorPoint(large, snapshot)
-    moved.n_nearest = large.n_components
-    moved.choose_working_set()
-    moved_bound, moved_stage = moved.upper_bound()
-    assert np.array_equal(moved.system.x, kept[0])
-    assert np.array_equal(moved.system.z, kept[1])
-    w = moved.system.distribution()
-    deviation = np.abs(large.moments_of(w) - large.tau)
-    assert (deviation < small.lam).all()
-    expected = (large.moments_of(w) - large.tau) / large.lam
-    assert moved.working.position == pytest.approx(expected.ravel()[moved.working.components], abs=1e-10)
-    assert (moved.multipliers > 0.0).all()
-    mu, moved_mu = (s.expand(*small.tau.shape) for s in (stage, moved_stage))
-    if small.coding.name == "signed":
-        return  # the signed bound takes the best multiple of mu, which is another one at other radii
-    assert moved_mu == pytest.approx(mu, abs=1e-9)
-    grown = bound + float(((large.lam - small.lam) * np.abs(mu)).sum())
-    assert moved_bound == pytest.approx(grown, abs=1e-9)
-
-
 def test_smaller_radii_begin_anew(starts):
     family, relay = family_of(4), Relay()
     relay.growth = 0.1
@@ -165,57 +128,12 @@ def test_smaller_radii_begin_anew(starts):
     assert starts == [False, True, False, True, True]
 
 
-def test_a_start_that_leads_nowhere_is_given_up(starts, monkeypatch):
-    """The problem is then solved from the beginning, and the next one goes on from there."""
-    family, relay, dropped = family_of(5), Relay(), []
-    expected = solve_afresh(family, 2.0)
-    relay.growth = 0.1
-    engine.interior_point(family.at(1.0), SETTINGS, relay=relay)
-    real_step, real_drop = InteriorPoint.step, Relay.drop
-
-    def fail_if_warm(self, **options):
-        if starts[-1]:
-            raise FloatingPointError("on purpose")
-        real_step(self, **options)
-
-    def drop(self):
-        dropped.append(True)
-        real_drop(self)
-
-    monkeypatch.setattr(InteriorPoint, "step", fail_if_warm)
-    monkeypatch.setattr(Relay, "drop", drop)
-    again = engine.interior_point(family.at(2.0), SETTINGS, relay=relay)
-    assert starts == [False, True, False]
-    assert dropped == [True]
-    assert again.solver == "interior-point"
-    assert again.upper == pytest.approx(expected.upper, abs=1e-12)
-    monkeypatch.setattr(InteriorPoint, "step", real_step)
-    engine.interior_point(family.at(4.0), SETTINGS, relay=relay)
-    assert starts[-1]
-
-
 def test_radii_that_are_too_far_away_begin_anew(starts):
     family, relay = family_of(4), Relay()
     for growth in (0.1, 3.0, 0.1):
         relay.growth = growth
         engine.interior_point(family.at(1.0), SETTINGS, relay=relay)
     assert starts == [False, True, False]
-
-
-def test_a_gap_that_a_start_leaves_is_closed_from_the_beginning(monkeypatch):
-    family, afresh = family_of(1), []
-    real = radii.interior_point
-
-    def worse_if_warm(problem, settings, relay):
-        solution = real(problem, settings, relay=relay)
-        solution.lower -= 1e-7 * (relay is not None)
-        afresh.append(relay is None)
-        return solution
-
-    monkeypatch.setattr(radii, "interior_point", worse_if_warm)
-    path = radius_path(family, RADII[:2][::-1], everywhere=False)
-    assert afresh == [False, True] * 2
-    assert all(one.upper - one.lower <= 1e-8 for one in path)
 
 
 def test_radii_that_hardly_differ_and_radii_that_differ_much():
@@ -240,24 +158,6 @@ def three_classes():
     return reference.random_problem(np.random.default_rng(8), 30, 40, 3)
 
 
-def test_order_and_repetition_are_those_of_the_caller(three_classes):
-    X, y = three_classes
-    ascending = minimax_risk_path(X, y, [0.5, 1.0, 2.0, 5.0])
-    for order in ([3, 2, 1, 0], [2, 0, 3, 0, 1], [1, 1, 0, 2, 3]):
-        path = minimax_risk_path(X, y, ascending.radii[order])
-        assert path.radii.tolist() == ascending.radii[order].tolist()
-        assert np.array_equal(path.worst_case_error, ascending.worst_case_error[order])
-        assert np.array_equal(path.lower, ascending.lower[order])
-        assert np.array_equal(path.coefs, ascending.coefs[order])
-
-
-def test_from_one_end_of_the_numbers_to_the_other(three_classes):
-    path = minimax_risk_path(*three_classes, [1e300, 1e-300, 1.0])
-    assert path.worst_case_error[0] == pytest.approx(2 / 3)
-    assert path.worst_case_error[1] < path.worst_case_error[2] < path.worst_case_error[0]
-    assert path.n_features[0] == 0
-
-
 @pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
 def test_the_choice_of_a_radius_goes_from_one_to_the_next(three_classes, starts, criterion):
     model = MinimaxRiskClassifierCV(
@@ -266,28 +166,3 @@ def test_the_choice_of_a_radius_goes_from_one_to_the_next(three_classes, starts,
     model.fit(*three_classes)
     # Two folds and all samples, whose numbers of columns are shown; or the labels as they are and permuted.
     assert starts == [False, True, True] * (3 if criterion == "cross-validation" else 2)
-
-
-def test_reference_linear_program():
-    X, y = reference.random_problem(np.random.default_rng(9), 16, 5, 3)
-    Phi = reference.phi_vectors(reference.scaled_columns(X), 3, "one-hot")
-    path = minimax_risk_path(X, y, RADII)
-    for radius, found in zip(RADII, path.worst_case_error, strict=True):
-        expected, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, y, radius))
-        assert found == pytest.approx(expected, abs=1e-7)
-
-
-def test_the_widest_gap_is_still_certified(three_classes, monkeypatch):
-    """Also where the work is cut short, the bounds are bounds."""
-    X, y = three_classes
-    exact = minimax_risk_path(X, y, RADII)
-    real = engine._Search.__init__
-
-    def impatient(self, problem, settings, best, **options):
-        real(self, problem, replace(settings, max_iter=4), best, **options)
-
-    monkeypatch.setattr(engine._Search, "__init__", impatient)
-    with pytest.warns(UserWarning, match="apart; they are valid"):
-        short = minimax_risk_path(X, y, RADII)
-    assert (short.lower <= exact.worst_case_error + 1e-12).all()
-    assert (exact.lower <= short.worst_case_error + 1e-12).all()

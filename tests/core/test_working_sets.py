@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk import MinimaxRiskClassifier, verify
-from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector, vertices
-from minimaxrisk.engines.interior_point.factors import CautiousFactor, DigitsLostError, PlainSide
+from minimaxrisk.engines.interior_point import engine, factors
+from minimaxrisk.engines.interior_point.factors import PlainSide
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.features import working_rows
@@ -72,19 +71,6 @@ def test_sums_of_sparse_rows_are_those_of_dense_ones():
         np.testing.assert_allclose(np.tril(form.coupled(parts, weights)), expected, atol=1e-13)
 
 
-def test_rows_are_sparse_where_that_pays():
-    X, labels = data(1, n=60, d=300, kind="sparse")
-    few = sparse.csr_array(X.toarray() * (np.random.default_rng(0).random(X.shape) < 0.1))
-    for matrix, form in ((few, SparseRows), (X, DenseRows), (few.toarray(), DenseRows)):
-        problem, _ = problem_of(matrix, labels, 2)
-        constraints = problem.moment_constraints()
-        constraints.begin()
-        working = constraints.nearest(problem.n_components, NONE)
-        assert isinstance(working.rows, form)
-        expected = problem.features.columns(np.arange(problem.n_components)).T
-        np.testing.assert_allclose(working.rows[:], expected, atol=1e-14)
-
-
 # --- the plain small side -----------------------------------------------------------------------------
 
 
@@ -118,46 +104,6 @@ def test_the_plain_side_solves_its_system(has_shared, form, monkeypatch):
     np.testing.assert_allclose(u.ravel(), expected, atol=1e-9)
     np.testing.assert_allclose(moved, R @ expected, atol=1e-9)
     np.testing.assert_allclose(rest.ravel(), g.ravel() - R.T @ (weights * moved), atol=1e-9)
-
-
-def test_lost_digits_show():
-    X, labels = data(4, n=30, d=4)
-    problem, _ = problem_of(X, labels, 2)
-    constraints = problem.moment_constraints()
-    constraints.begin()
-    working = constraints.nearest(problem.n_components, NONE)
-    rng = np.random.default_rng(0)
-    weights, g = 10.0 ** rng.uniform(0, 8, len(working)), rng.standard_normal((1, 30))
-    for decades, is_lost in ((1, False), (14, True)):
-        own = 10.0 ** rng.uniform(-2, decades, (1, 30))
-        side = PlainSide(working, weights, own)
-        if is_lost:
-            with pytest.raises(DigitsLostError):
-                side.solve(g)
-        else:
-            side.solve(g)
-
-
-def test_the_careful_factor_takes_over_for_good():
-    class Fails:
-        def solve(self, right):
-            raise DigitsLostError
-
-    class Works:
-        def solve(self, right):
-            return 2.0 * right, None
-
-    def not_again():
-        raise AssertionError("the plain factor was asked for again")
-
-    factor = CautiousFactor()
-    factor.choose(None, Works)
-    assert not factor.has_lost_digits
-    factor.choose(Fails, Works)
-    assert factor.solve(np.ones(2))[0].tolist() == [2.0, 2.0]
-    assert factor.has_lost_digits
-    factor.choose(not_again, Works)
-    assert factor.solve(np.ones(2))[0].tolist() == [2.0, 2.0]
 
 
 # --- answers on every way -----------------------------------------------------------------------------
@@ -239,71 +185,4 @@ def test_lost_digits_lead_to_the_careful_way(coding, fallback, take, monkeypatch
     assert solution.upper == pytest.approx(exact, abs=1e-9)
 
 
-def test_known_masses_take_the_plain_way_too(take):
-    X, labels = data(8, n=40, d=5)
-    problem, _ = problem_of(X, labels, 2, marginal_is_known=True)
-    plain = take("plain")
-    solution = engine.interior_point(problem, SETTINGS)
-    assert plain["plain"] > 2
-    take("n x n")
-    assert solution.upper == pytest.approx(engine.interior_point(problem, SETTINGS).upper, abs=1e-9)
-
-
 # --- the choice of constraints ------------------------------------------------------------------------
-
-
-def test_sizes_of_working_sets():
-    def size(n, d, n_classes=2, kind="plain"):
-        X, labels = data(0, n, d, n_classes, kind=kind)
-        problem, _ = problem_of(X, labels, n_classes)
-        return predictor_corrector.n_nearest(problem)
-
-    assert size(40, 1000) == 60
-    assert size(150, 2500) == 200
-    assert size(400, 100) == int(0.4 * np.sqrt(400 * 101))
-    assert size(40, 2000, n_classes=3) == 180
-    assert size(40, 1000, n_classes=3) == int(3 * 0.25 * np.sqrt(40 * 1001))
-    assert size(40, 1000, kind="sparse") == 60
-
-
-def test_looking_ahead_finds_the_constraint_that_stops_the_step():
-    X, labels = data(9, n=40, d=300)
-    problem, _ = problem_of(X, labels, 2)
-    constraints = problem.moment_constraints()
-    constraints.begin()
-    direction = np.random.default_rng(0).standard_normal((1, 40)) / 40
-    furthest = constraints.furthest_step(direction)
-    towards = np.abs(problem.features.correlate(direction) / problem.lam).ravel().argmax()
-    # Far from its bound after so short a step, and yet the one that a whole step would meet first.
-    constraints.advance(1e-3 * furthest)
-    opposite = -problem.features.columns(np.array([(towards + 1) % problem.n_components])).T / 40
-    assert constraints.nearest(1, NONE).components.tolist() == [towards]
-    constraints.furthest_step(opposite)
-    constraints.advance(0.0)
-    ahead = 1e-3 * furthest * problem.features.correlate(direction) + problem.features.correlate(opposite)
-    assert constraints.nearest(1, NONE).components.tolist() == [np.abs(ahead / problem.lam).argmax()]
-
-
-def test_a_sparse_fit_makes_no_array_of_constraints_times_instances(monkeypatch):
-    rng = np.random.default_rng(5)
-    X = sparse.csr_array(rng.random((120, 2000)) * (rng.random((120, 2000)) < 0.02))
-    y = np.arange(120) % 2
-    sizes = []
-    original = SparseRows.__getitem__
-
-    def few(self, chosen):
-        rows = original(self, chosen)
-        sizes.append(len(rows))
-        return rows
-
-    monkeypatch.setattr(SparseRows, "__getitem__", few)
-    # The crossover makes an array of the constraints near their bounds, up to a size of its own.
-    monkeypatch.setattr(vertices, "CROSSOVER_GAP", 0.0)
-    model = MinimaxRiskClassifier().fit(X, y)
-    dense = MinimaxRiskClassifier().fit(X.toarray(), y)
-    assert verify(model, X, y).valid
-    assert model.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=1e-9)
-    assert max(record["n_features"] for record in model.history_) >= 240
-    # Those of the vertex alone.
-    assert sizes
-    assert max(sizes) < 150

@@ -32,19 +32,6 @@ def run(capsys, *arguments):
     return status, *capsys.readouterr()
 
 
-def test_help(capsys):
-    status, out, _ = run(capsys, "datasets", "--help")
-    assert status == 0
-    assert all(word in out for word in ("list", "info", "fetch"))
-
-
-def test_list_of_a_folder_that_does_not_exist(tmp_path, capsys):
-    status, out, err = run(capsys, "datasets", "list", "--folder", str(tmp_path / "none"))
-    assert status == 0
-    assert "none (does not exist yet)" in out
-    assert "13 of 13 missing: python -m experiments datasets fetch NAME" in err
-
-
 def test_list(home, capsys):
     status, out, err = run(capsys, "datasets", "list")
     assert status == 0
@@ -103,23 +90,6 @@ def test_a_wrong_command_line_is_status_2(home, capsys, monkeypatch, arguments, 
     assert re.search(message, unwrapped(err))
 
 
-def test_a_narrow_terminal_breaks_lines_and_loses_no_word(capsys, monkeypatch):
-    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 40)
-    status, _, err = run(capsys, "datasets", "fetch", "Colon", "--all")
-    assert status == 2
-    assert max(map(len, err.splitlines())) == 40
-    assert "give the names of data sets, or --all" in unwrapped(err)
-
-
-def test_a_wrong_manifest_is_status_2(home, capsys):
-    (home / "MANIFEST.csv").write_text("name,file\n")
-    status, out, err = run(capsys, "datasets", "list")
-    assert status == 2
-    assert out == ""
-    assert err.startswith("experiments: ")
-    assert "lacks the columns n_samples" in err
-
-
 def test_fetch_goes_on_after_a_failure_and_is_status_1(home, capsys, monkeypatch):
     asked = []
 
@@ -156,17 +126,3 @@ def test_errors_become_statuses(home, capsys, monkeypatch, error, status, messag
 
     monkeypatch.setattr(datasets, "fetch_dataset", fetch)
     assert run(capsys, "datasets", "fetch", "MLL") == (status, "", message)
-
-
-def test_fetch_from_a_file(home, tmp_path_factory, capsys):
-    other = tmp_path_factory.mktemp("other") / "colon.csv"
-    other.write_text("a,b,label\n1,2,x\n3,4,y\n")
-    status, out, err = run(capsys, "datasets", "fetch", "Colon", "--from", str(other))
-    assert (status, out) == (1, "")
-    assert f"{other} is not Colon: expected 62 samples, 2000 features and 2 classes, got 2 samples" in err
-
-
-def test_a_data_set_without_an_address(home, capsys):
-    status, out, err = run(capsys, "datasets", "fetch", "Ovarian")
-    assert (status, out) == (1, "")
-    assert f"put it into {home} as Ovarian.csv" in err

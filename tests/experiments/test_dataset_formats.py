@@ -108,20 +108,18 @@ def test_csv_layouts(tmp_path, text):
     np.testing.assert_array_equal(again.X, table.X)
 
 
-def test_csv_whose_labels_are_y_and_n_has_no_header(tmp_path):
-    table = read_table(write_csv(tmp_path / "t.csv", "1,2,y\n3,5,n\n"))
-    assert table.X.tolist() == [[1, 2], [3, 5]]
-    assert table.classes.tolist() == ["n", "y"]
-
-
-def test_csv_whose_genes_share_a_name(tmp_path):
-    table = read_table(write_csv(tmp_path / "t.csv", "TP53,TP53,class\n1,2,x\n3,5,y\n"))
-    assert table.X.tolist() == [[1, 2], [3, 5]]
-
-
-def test_csv_with_names_but_no_header_keeps_its_first_line(tmp_path):
-    table = read_table(write_csv(tmp_path / "t.csv", "p1,0.5,x\np2,1.5,y\np3,2.5,x\n"))
-    assert table.X.tolist() == [[0.5], [1.5], [2.5]]
+@pytest.mark.parametrize(
+    ("text", "values", "classes"),
+    [
+        ("1,2,y\n3,5,n\n", [[1, 2], [3, 5]], ["n", "y"]),  # labels, and no header
+        ("TP53,TP53,class\n1,2,x\n3,5,y\n", [[1, 2], [3, 5]], ["x", "y"]),
+        ("p1,0.5,x\np2,1.5,y\np3,2.5,x\n", [[0.5], [1.5], [2.5]], ["x", "y"]),  # names, and no header
+    ],
+)
+def test_csv_with_odd_headers(tmp_path, text, values, classes):
+    table = read_table(write_csv(tmp_path / "t.csv", text))
+    assert table.X.tolist() == values
+    assert table.classes.tolist() == classes
 
 
 def test_csv_with_numbered_columns(tmp_path):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,26 +16,8 @@ from threadpoolctl import threadpool_info
 
 from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, Cell, EndedError, outcome_of
 from experiments.harness.environment import describe_environment, fingerprint, source_revision
-from experiments.harness.extras import require
 from experiments.harness.journal import Journal, JournalError, plain_rows
-from experiments.harness.progress_bar import show_progress
 from experiments.harness.runner import THREAD_VARIABLES, run_cells
-
-# What each cell does is one of its settings; each leaves a line in a file of its folder.
-SCRIPT = """
-import sys
-from pathlib import Path
-from experiments.harness.journal import Journal
-from experiments.harness.runner import run_cells
-from test_experiment_runner import make_cells, work
-
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    run_cells(
-        make_cells(folder), work, Journal(folder / "journal.jsonl"), jobs=2, on_outcome=lambda outcome: None,
-        environment="",
-    )
-"""
 
 
 def work(item, settings):
@@ -83,12 +63,6 @@ def cell(folder, name, do="return", **options):
     return Cell("test", {"folder": str(folder), "name": name, "do": do}, **options)
 
 
-def make_cells(folder):
-    return [cell(folder, f"quick {k}") for k in range(3)] + [
-        cell(folder, f"slow {k}", "wait") for k in range(3)
-    ]
-
-
 def run(folder, cells, jobs=1, **options):
     options = {"on_outcome": lambda outcome: None, "environment": "here"} | options
     return run_cells(cells, work, Journal(folder / "journal.jsonl"), jobs=jobs, **options)
@@ -101,13 +75,6 @@ def executions(folder):
 
 def names(folder):
     return [name for name, _ in executions(folder)]
-
-
-def until(condition, what, seconds):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
 
 
 def alive(pid):
@@ -255,17 +222,6 @@ def test_work_may_say_how_its_cell_ended(tmp_path):
     assert names(tmp_path) == ["refused"]
 
 
-def test_work_may_keep_its_limit_itself(tmp_path):
-    """Then nobody stops it, and it has as many threads as it would have alone."""
-    cells = [cell(tmp_path, do, do, limit=1e-9) for do in ("refuse", "threads")]
-    refused, threads = run(tmp_path, cells, limit_within=True, one_thread=False)
-    assert refused.rows == [{"size": 3, "limit": 1e-9}]
-    count = "max(pool['num_threads'] for pool in threadpoolctl.threadpool_info())"
-    alone = f"import scipy.linalg, threadpoolctl; print({count})"
-    told = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, check=True)
-    assert threads.rows == [{"threads": int(told.stdout)}]
-
-
 def test_time_limit_cuts_the_chain(tmp_path):
     # The steps that return have time enough on a busy machine too.
     deeds = [("return", 60), ("wait", 1), ("return", 60)]
@@ -289,32 +245,6 @@ def test_time_limit_cuts_the_chain(tmp_path):
     assert names(tmp_path)[len(before) :] == ["step 1", "step 2"]
 
 
-def test_chains_are_in_order_with_several_workers(tmp_path):
-    cells = [cell(tmp_path, f"{chain} {k}", chain=chain) for k in range(4) for chain in "ab"]
-    run(tmp_path, cells, jobs=2)
-    done = names(tmp_path)
-    assert [name for name in done if name[0] == "a"] == [f"a {k}" for k in range(4)]
-    assert [name for name in done if name[0] == "b"] == [f"b {k}" for k in range(4)]
-
-
-def import_nothing():
-    raise ImportError("no such module")
-
-
-def test_workers_that_cannot_start(tmp_path):
-    with pytest.raises(RuntimeError, match="worker processes could not start"):
-        run(tmp_path, [cell(tmp_path, "value")], warm_up=import_nothing)
-
-
-def sleep_a_little():
-    time.sleep(2.2)
-
-
-def test_time_limit_does_not_count_the_start(tmp_path):
-    (outcome,) = run(tmp_path, [cell(tmp_path, "value", limit=2)], warm_up=sleep_a_little)
-    assert outcome.status == OK
-
-
 def test_requests_that_make_no_sense(tmp_path):
     with pytest.raises(ValueError, match="jobs must be at least 1"):
         run(tmp_path, [], jobs=0)
@@ -323,69 +253,7 @@ def test_requests_that_make_no_sense(tmp_path):
     assert run(tmp_path, []) == []
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
-def test_killed_run_loses_nothing_and_repeats_nothing(tmp_path, blow):
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
-    with subprocess.Popen(
-        [sys.executable, str(script), str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": paths},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as parent:
-        try:
-            until(lambda: {"slow 0", "slow 1"} <= set(names(tmp_path)), "the slow cells did not start", 60)
-            parent.send_signal(blow)
-            parent.wait(30)
-        finally:
-            parent.kill()
-        until(lambda: not any(alive(pid) for _, pid in executions(tmp_path)), "workers are left over", 10)
-        assert ("KeyboardInterrupt" in parent.stderr.read()) is (blow == signal.SIGINT)
-    finished = {outcome.settings["name"] for outcome in Journal(tmp_path / "journal.jsonl").outcomes()}
-    assert finished == {"quick 0", "quick 1", "quick 2"}
-
-    (tmp_path / "go").touch()
-    run(tmp_path, make_cells(tmp_path))
-    outcomes = Journal(tmp_path / "journal.jsonl").outcomes()
-    assert {outcome.settings["name"]: outcome.status for outcome in outcomes} == {
-        one.settings["name"]: OK for one in make_cells(tmp_path)
-    }
-    expected = [*(f"quick {k}" for k in range(3)), "slow 0", "slow 0", "slow 1", "slow 1", "slow 2"]
-    assert sorted(names(tmp_path)) == expected, "only what was interrupted ran twice"
-
-
 # What a user sees
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress():
-    good = outcome_of(Cell("table2", {"data": "Colon"}), OK, seconds=1.234)
-    bad = outcome_of(Cell("table2", {"data": "Arcene"}), FAILED, detail="MemoryError")
-    lines = io.StringIO()
-    with show_progress(5, 2, "table2", lines) as tell:
-        tell(good)
-        tell(bad)
-    assert lines.getvalue().splitlines() == [
-        "[3/5] table2 data=Colon: ok, 1.23 s",
-        "[4/5] table2 data=Arcene: failed (MemoryError)",
-    ]
-    terminal = Terminal()
-    with show_progress(5, 3, "table2", terminal) as tell:
-        tell(good)
-        tell(bad)
-    assert "5/5" in terminal.getvalue()
-    assert "Arcene: failed (MemoryError)" in terminal.getvalue()
-    assert "Colon" not in terminal.getvalue()
-
-
-def test_missing_package_says_how_to_get_it():
-    with pytest.raises(ImportError, match="--group reproduce"):
-        require("no_such_package_anywhere")
 
 
 def test_environment(tmp_path):
@@ -396,19 +264,3 @@ def test_environment(tmp_path):
     assert fingerprint(description) == fingerprint(dict(reversed(description.items())))
     assert fingerprint(description) != fingerprint(description | {"cores": 1000})
     assert source_revision(tmp_path) is None
-
-
-def test_revision_of_a_checkout(tmp_path):
-    def git(*arguments):
-        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
-
-    git("init")
-    (tmp_path / "known").touch()
-    (tmp_path / "installed").mkdir()
-    (tmp_path / "installed" / "unknown").touch()
-    git("add", "known")
-    git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-m", "first")
-    clean = source_revision(tmp_path)
-    (tmp_path / "known").write_text("changed")
-    assert source_revision(tmp_path) == f"{clean}-dirty"
-    assert source_revision(tmp_path / "installed") is None

@@ -25,11 +25,9 @@ from experiments.guarantees import (
 from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
 from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
-from experiments.harness.cells import blocks
-from experiments.harness.child import Story
-from experiments.harness.settings import QUICK, Settings
+from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
-from experiments.harness.summary import item_text, read_csv, text_again, write_summary
+from experiments.harness.summary import read_csv, text_again
 from experiments.items import ACCURACY_ITEMS, GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS, SCALE_ITEMS
 from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk import (
@@ -83,13 +81,6 @@ def small_run(tmp_path_factory):
     return out
 
 
-@pytest.mark.slow
-def test_every_item_runs_in_worker_processes(tmp_path):
-    assert main(["guarantees", "--out", str(tmp_path), *SMALL.split()]) == 0
-    for name in GUARANTEE_ITEMS:
-        assert {row["status"] for row in read_csv(tmp_path / name / f"{name}.csv")} == {"ok"}
-
-
 def test_every_item_writes_its_table_figures_and_the_summary(small_run):
     summary = (small_run / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("# What the guarantees are worth\n")
@@ -105,95 +96,12 @@ def test_every_item_writes_its_table_figures_and_the_summary(small_run):
     assert "(paper:" not in summary
 
 
-def test_a_run_has_a_row_per_data_set_test_and_fold(small_run):
-    def rows_of(name):
-        return read_csv(small_run / name / f"{name}.csv")
-
-    data_sets = [(row["law"], row["repetition"], row["rule"]) for row in rows_of("coverage")]
-    assert sorted(data_sets) == sorted(product(coverage.CASES, range(1), coverage.RULES))
-    tests = [(row["part"], row["test"], row["n_permutations"]) for row in rows_of("noise-floor")]
-    simulated = [(part, test, 9) for part in ("noise", "signal") for test in range(2)]
-    assert tests == [*simulated, ("data", None, 9)]
-    (timed,) = rows_of("permutation-time")
-    assert {"fit_seconds", "cold_seconds", "warm_seconds", "alone_seconds"} <= set(timed)
-    fits = [(row["radius"], row["fold"]) for row in rows_of("radius-rules")]
-    assert fits == list(product((1.0, 2.0, 3.0, "bootstrap", "bonferroni"), (None, 0, 1)))
-    assert [(row["part"], row["radius"]) for row in rows_of("path")] == [
-        ("grid", None),
-        ("grid", 0.5),
-        ("grid", 5.0),
-        ("breakpoints", None),
-    ]
-    selections = [(row["part"], row["setting"], row["repetition"]) for row in rows_of("stability")]
-    assert selections == [
-        (part, setting, number)
-        for part, number in (("data", None), ("simulated", 0))
-        for setting in stability.SETTINGS
-    ]
-
-
-def test_simulated_items_use_no_data_sets_whatever_the_caller_chooses(small_run):
-    text = text_again(small_run / "coverage", GUARANTEE_ITEMS["coverage"])
-    assert "wine" not in text
-    assert "Data sets:" not in text
-    assert "None of the paper's data" not in text
-    assert "Data sets: wine." in text_again(small_run / "noise-floor", GUARANTEE_ITEMS["noise-floor"])
-
-
 def test_the_command_knows_every_item_and_suite():
     pages = {"page", "large-data-page"}
     assert {command.name for command in app.registered_commands} == {*EVERY_ITEM, *SUITES, *pages}
     suites = (PAPER_ITEMS, GUARANTEE_ITEMS, ACCURACY_ITEMS, RIVAL_ITEMS, SCALE_ITEMS)
     assert len(EVERY_ITEM) == sum(len(items) for items in suites)
     assert not set(EVERY_ITEM) & set(SUITES)
-
-
-def test_a_folder_with_both_suites_shows_both(tmp_path):
-    for name in ("epsilon", "coverage"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "report.md").write_text(f"## report of {name}\n", encoding="utf-8")
-    write_summary(tmp_path, SUITES.values())
-    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    places = [
-        summary.index(part)
-        for part in (
-            SUITES["paper"].introduction,
-            "report of epsilon",
-            SUITES["guarantees"].introduction,
-            "report of coverage",
-        )
-    ]
-    assert places == sorted(places)
-    for name in ("paper", "guarantees"):
-        committed = default_folder(name, quick=False) / "summary.md"
-        assert committed.read_text(encoding="utf-8").startswith(SUITES[name].introduction)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"confidence": 1.0}, "confidence must be a probability below 1, got 1.0"),
-        ({"coverage_samples": 19}, "coverage_samples must be at least 20"),
-        ({"coverage_features": 19}, "coverage_features must be at least 20"),
-        ({"noise_tests": 0}, "noise_tests must be positive"),
-        ({"path_radii": 1}, "path_radii must be at least 2, one for each end, got 1"),
-        (
-            {"stability_subsamples": 25},
-            "stability_subsamples must be even, since halves come in pairs, got 25",
-        ),
-        ({"stability_repetitions": 0}, "stability_repetitions must be positive"),
-    ],
-)
-def test_wrong_sizes_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        Settings(**settings)
-
-
-def test_the_sizes_are_no_difference_from_the_paper():
-    settings = Settings(folds=3, noise_tests=7)
-    for item in GUARANTEE_ITEMS.values():
-        text = item_text(item, item.report(settings, Sources(("wine",)), []), settings, Sources(("wine",)))
-        assert "not those of the paper's text" not in text
 
 
 def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
@@ -269,11 +177,6 @@ def test_radii_beside_the_truth_are_those_of_a_fit(law, monkeypatch):
         covered.append(held[varies].all() and frequency)
     assert row["coverage"] == pytest.approx(np.mean(covered))
     assert row["n_sets"] == len(drawn)
-
-
-def test_blocks_cover_everything_once():
-    assert blocks(45, 20) == [(0, 20), (20, 20), (40, 5)]
-    assert blocks(20, 20) == [(0, 20)]
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -426,16 +329,6 @@ def test_the_noise_floor_of_data_is_that_of_the_permutation_test():
     test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=4)
     assert (row["statistic"], row["pvalue"]) == (test.statistic, test.pvalue)
     assert (row["null_05"], row["null_50"]) == (test.noise_floor[0.05], test.noise_floor[0.5])
-
-
-def test_a_measurement_that_fails_says_why(monkeypatch):
-    def fail(module, *arguments):
-        return Story([], 1, f"ValueError: {module} {' '.join(arguments)}")
-
-    monkeypatch.setattr(permutation_time, "run_module", fail)
-    reason = r"ended with 1: ValueError: experiments\.guarantees\.permutation_clock nowhere 9 4"
-    with pytest.raises(RuntimeError, match=reason):
-        permutation_time.work({"dataset": "nowhere", "n_permutations": 9, "seed": 4})
 
 
 def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
@@ -786,19 +679,6 @@ def test_the_tables_of_stability_hold_means_and_holes():
     counts = ["5.50 ± 0.50", "5.00 ± 0.00", "0.50 ± 0.50"]
     assert simulated.lines[0] == ["default", "10.0", *counts, "0.400", "1.00", "0.500"]
     assert data.lines == [["A", "2000", "default", "10.0", "9", "–", "1.00", "0.500"]]
-
-
-def test_reports_survive_cells_that_did_not_get_through():
-    for item in GUARANTEE_ITEMS.values():
-        sources = Sources(("simulated",) if item.wanted else ())
-        rows = [
-            {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
-            for cell in item.plan(QUICK, sources)
-        ]
-        report = item.report(QUICK, sources, rows)
-        assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
-        for figure in report.figures:
-            figure.draw(pytest.importorskip("matplotlib.figure").Figure())
 
 
 def test_the_committed_summary_follows_from_the_committed_measurements():

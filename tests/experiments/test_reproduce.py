@@ -1,14 +1,8 @@
-"""The paper's experiments: a small run of each, runs that are killed, and claims that can fail."""
+"""The paper's experiments: a small run of each, cells computed by hand, and claims that can fail."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,13 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from experiments.__main__ import default_folder, main
-from experiments.datasets import load_dataset
-from experiments.harness.journal import exclusive
 from experiments.harness.reproduce import reproduce, work_on
 from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper
 from experiments.harness.sources import BUILT_IN, Sources, choose_sources, data_folder, load_source
-from experiments.harness.summary import as_html, item_text, read_csv, text_again
-from experiments.items import PAPER_ITEMS
+from experiments.harness.summary import item_text, read_csv, text_again
+from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
 from experiments.paper.fitting import make_method
 from experiments.paper.scalability import random_fourier_features
@@ -140,6 +132,11 @@ def test_unknown_data_set_is_refused_before_any_work(tmp_path, capsys):
         (["n-max", "--set", "n_max_values=0"], "n_max_values must be positive"),
         (["bounds-and-times", "--set", "folds=1"], "folds must be at least 2"),
         (["n-max", "--set", "subsample=1.5"], "subsample must be a part of the data"),
+        (["coverage", "--set", "coverage_samples=19"], "coverage_samples must be at least 20"),
+        (["coverage", "--set", "confidence=1"], "confidence must be a probability below 1, got 1.0"),
+        (["noise-floor", "--set", "noise_tests=0"], "noise_tests must be positive"),
+        (["path", "--set", "path_radii=1"], "path_radii must be at least 2, one for each end, got 1"),
+        (["stability", "--set", "stability_subsamples=25"], "stability_subsamples must be even"),
     ],
 )
 def test_wrong_command_lines_are_explained(arguments, message, tmp_path, capsys):
@@ -152,72 +149,6 @@ def test_quick_runs_leave_the_kept_results_alone():
     for name in ("paper", "guarantees", "rivals", "epsilon"):
         assert default_folder(name, quick=False).parent == ROOT / "experiments" / "results"
         assert default_folder(name, quick=True).parent == ROOT / "experiments" / "results" / "quick"
-
-
-@pytest.mark.slow
-def test_a_killed_run_loses_no_finished_cell_and_repeats_none(tmp_path, capfd):
-    """SIGKILL in the middle, then the same command again; test_experiment_runner.py has runs without it."""
-    arguments = ["feature-selection", "--out", str(tmp_path)]
-    arguments += ["--set", "datasets=wine", "--set", "folds=3", "--jobs", "1"]
-    command = [sys.executable, "-m", "experiments", *arguments]
-    journal = tmp_path / "feature-selection" / "cells.jsonl"
-    first = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT)
-    with first:
-        try:
-            deadline = time.monotonic() + 120
-            while _n_lines(journal) < 5:
-                assert first.poll() is None, "the run ended before it could be killed"
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-        finally:
-            os.kill(first.pid, signal.SIGKILL)
-    before = _keys(journal)
-    assert 5 <= len(before) < 18
-    assert not (tmp_path / "summary.md").exists()
-    status = main(arguments)
-    said = capfd.readouterr().err
-    assert status == 0, said
-    after = _keys(journal)
-    assert after[: len(before)] == before
-    assert len(after) == len(set(after)) == 3 * 6
-    # The second run counts from where the first one stopped.
-    assert f"[{len(before) + 1}/18]" in said
-    assert f"[{len(before)}/18]" not in said
-    assert main(arguments) == 0
-    assert _keys(journal) == after
-
-
-def test_ctrl_c_ends_a_run_without_noise(tmp_path):
-    """The signal goes to all processes, as from a terminal, while the worker is still importing."""
-    command = [sys.executable, "-m", "experiments", "feature-selection", "--out", str(tmp_path)]
-    command += ["--set", "datasets=breast_cancer", "--jobs", "1"]
-    run = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-        cwd=ROOT,
-    )
-    too_long = threading.Timer(120.0, os.killpg, (run.pid, signal.SIGKILL))
-    too_long.start()
-    with run:
-        try:
-            for line in run.stderr:  # from here on the command is at work
-                if "breast_cancer is" in line:
-                    break
-            time.sleep(0.5)
-            os.killpg(run.pid, signal.SIGINT)
-            said = run.stderr.read()
-        finally:
-            too_long.cancel()
-    assert run.returncode == 130
-    assert said.endswith("interrupted; the same command goes on where it stopped.\n")
-    assert "Traceback" not in said
-
-
-def _n_lines(path):
-    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def _keys(path):
@@ -274,14 +205,6 @@ def test_what_cannot_work_is_refused_before_any_work(tmp_path, capsys, monkeypat
     assert main(["scalability", "--out", str(tmp_path / "o"), "--set", "datasets=Dorothea"]) == 2
     assert "Dorothea is sparse, and scalability needs dense data" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
-
-
-def test_two_runs_do_not_share_a_folder(tmp_path, capsys):
-    with exclusive(tmp_path / "run"):
-        assert main(["epsilon", "--out", str(tmp_path), "--set", "datasets=wine"]) == 1
-    message = capsys.readouterr().err
-    assert "Another run is using the folder" in message
-    assert "JournalError" not in message
 
 
 def test_a_quick_run_and_other_data_are_said_to_be_so():
@@ -574,16 +497,20 @@ def test_claim_about_selection_can_fail(errors, expected):
     assert verdicts(feature_selection, Settings(folds=3), rows)[0] == expected
 
 
-def test_reports_survive_cells_that_did_not_get_through():
-    """A failed or stopped cell is shown, and the report is written all the same."""
-    for item in PAPER_ITEMS.values():
-        sources = Sources(("simulated",))
-        rows = [
-            {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
-            for cell in item.plan(TINY, sources)
-        ]
-        report = item.report(TINY, sources, rows)
-        assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
+@pytest.mark.parametrize(
+    "item", (PAPER_ITEMS | GUARANTEE_ITEMS | RIVAL_ITEMS).values(), ids=lambda item: item.name
+)
+def test_reports_survive_cells_that_did_not_get_through(item):
+    """A failed or stopped cell is shown, and the report is written all the same, with its figures."""
+    sources = Sources(("Colon",) if item.wanted else ())
+    rows = [
+        {**cell.settings, "status": "failed", "limit": cell.limit, "detail": "no memory"}
+        for cell in item.plan(QUICK, sources)
+    ]
+    report = item.report(QUICK, sources, rows)
+    assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
+    for figure in report.figures:
+        figure.draw(pytest.importorskip("matplotlib.figure").Figure())
 
 
 def test_built_in_sources_are_what_they_say():
@@ -593,21 +520,8 @@ def test_built_in_sources_are_what_they_say():
         assert len(X) == len(y)
 
 
-def test_html_has_tables_and_escapes_the_title():
-    page = as_html("# a < b\n\n| x | y |\n| --- | --- |\n| 1 | 2 |\n")
-    assert "<title>a &lt; b</title>" in page
-    assert "<td>1</td>" in page
-
-
 def test_the_committed_summary_follows_from_the_committed_measurements():
     results = default_folder("paper", quick=False)
     summary = (results / "summary.md").read_text(encoding="utf-8")
     for name, item in PAPER_ITEMS.items():
         assert text_again(results / name, item) in summary
-
-
-def test_real_data_are_the_ones_that_the_paper_names(real_data):
-    X, _ = real_data("Colon")
-    again, _ = load_source("Colon")
-    np.testing.assert_array_equal(X, again)
-    assert load_dataset("Colon").data.shape == (62, 2000)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,15 +21,12 @@ from experiments.harness.reproduce import reproduce
 from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
 from experiments.harness.summary import read_csv, text_again
-from experiments.items import RIVAL_ITEMS
 from experiments.rivals import reading, report_times, speed, throughput
 from experiments.rivals.adapters import RIVALS, RefusedError, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
 from experiments.rivals.page import PAGE, fill, fill_page
-from experiments.rivals.problems import OVER_FEATURES, SWEEPS, make_problem, problems
-from experiments.rivals.transfer import load_problem, save_problem
-from minimaxrisk import MinimaxRiskClassifier
+from experiments.rivals.problems import OVER_FEATURES
 from tests.in_process import (
     cells_in_this_process,
     command_in_this_process,
@@ -129,28 +123,6 @@ def test_another_solver_of_ours_stands_in_as_baseline(study):
     assert "divided by that of `full-lp`" in tables(study[1:])[0].caption
 
 
-def test_reports_survive_cells_that_did_not_get_through():
-    """Nothing is known of them but their settings, not even the size of the data."""
-    sources = Sources(("Colon",))
-    for item in RIVAL_ITEMS.values():
-        rows = [
-            {**cell.settings, "status": FAILED, "limit": cell.limit, "detail": "no memory"}
-            for cell in item.plan(QUICK, sources)
-        ]
-        found = item.report(QUICK, sources, rows)
-        for figure in found.figures:
-            figure.draw(pytest.importorskip("matplotlib.figure").Figure())
-        assert found.tables
-
-
-def test_pictures_are_drawn(study):
-    figures = report(Settings(), Sources(()), study + [one | {"n_features": 10} for one in study]).figures
-    for figure in figures:
-        canvas = pytest.importorskip("matplotlib.figure").Figure()
-        figure.draw(canvas)
-        assert sum(len(axes.lines) for axes in canvas.axes) >= 4
-
-
 def test_the_page_needs_its_markers():
     page = PAGE.read_text(encoding="utf-8")
     once = fill(fill(page, "results", ["new results"]), "losses", ["new", "losses"])
@@ -162,32 +134,6 @@ def test_the_page_needs_its_markers():
 
 
 # Plans
-
-
-def test_sweeps_grow_and_are_chains():
-    for settings in (QUICK, Settings()):
-        cells = speed.plan(replace(settings, rivals=("full-lp", "liblinear-svm")), Sources(("Colon",)))
-        chains = {cell.chain for cell in cells}
-        assert chains == {
-            None,
-            *(f"{sweep} {rival}" for sweep in SWEEPS for rival in ("full-lp", "liblinear-svm")),
-        }
-        sizes = [cell.settings["n_features"] for cell in cells if cell.chain == "features full-lp"]
-        assert sizes == sorted(sizes)
-        assert len(sizes) >= 3
-
-
-def test_every_sweep_has_studies_of_its_sizes():
-    for one in problems(QUICK, Sources(())):
-        X, y = make_problem(one)
-        for name, size in (("n_samples", X.shape[0]), ("n_features", X.shape[1]), ("n_classes", y.max() + 1)):
-            assert one.get(name, size) == size
-        assert np.array_equal(np.unique(y), np.arange(y.max() + 1))
-
-
-def test_problems_are_chosen_by_patterns():
-    chosen = problems(replace(QUICK, problems=("Col*", "expression-n40")), Sources(("Colon",)))
-    assert [one["problem"] for one in chosen] == ["Colon", "expression-n40"]
 
 
 def test_a_rival_that_is_not_there_says_how_to_get_it(monkeypatch):
@@ -325,127 +271,6 @@ def test_the_process_of_a_rival_needs_neither_the_library_nor_the_harness():
     subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, np.asfortranarray])
-def test_problems_survive_the_file(tmp_path, make):
-    X, y = make(np.arange(12.0).reshape(3, 4)), np.array([0, 1, 0])
-    with (tmp_path / "problem").open("w+b") as file:
-        save_problem(file, X, y)
-        file.seek(0)
-        again, labels = load_problem(file)
-    assert type(again) is type(X)
-    assert again.dtype == X.dtype
-    assert (abs(again - X)).sum() == 0
-    np.testing.assert_array_equal(labels, y)
-
-
-# Within compiled code no handler of Python runs.
-BUSY = """
-import hashlib, os, sys
-from experiments.harness.child import limit_time, telling
-with telling() as tell:
-    print("this is no news")
-    tell(pid=os.getpid())
-    if len(sys.argv) > 1:
-        limit_time(float(sys.argv[1]))
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
-"""
-
-
-@pytest.fixture
-def busy(tmp_path, monkeypatch):
-    (tmp_path / "busy_for_long.py").write_text(BUSY)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT)]))
-    return "busy_for_long"
-
-
-def gone(pid):
-    """Whether the process has ended; one that nobody has waited for has."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def test_a_limit_ends_a_process_within_compiled_code(busy):
-    story = run_module(busy, "0.2")
-    assert story.exit_code == -signal.SIGALRM
-    assert len(story.events) == 1
-    assert gone(story.events[0]["pid"])
-
-
-# SIGKILL goes to the parent alone, Ctrl-C to all, as from a terminal.
-both_blows = pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT], ids=lambda blow: blow.name)
-
-
-@both_blows
-def test_a_process_ends_with_the_one_that_waits_for_it(busy, blow):
-    script = f"from experiments.harness.child import run_module; run_module({busy!r})"
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stderr=subprocess.DEVNULL, cwd=ROOT, start_new_session=True
-    ) as waiting:
-        end_while_at_work(waiting, busy, blow)
-    assert waiting.returncode == -blow
-
-
-@pytest.mark.slow
-@both_blows
-def test_a_run_that_is_ended_in_a_fit_leaves_no_process(tmp_path, blow):
-    """The same with the whole command, its workers and a rival."""
-    command = [sys.executable, "-m", "experiments", "speed", "--quick", "--out", str(tmp_path)]
-    command += ["--set", "rivals=highs-full-lp", "--set", "problems=expression-n800"]
-    command += ["--set", "sample_sweep=800", "--set", "sample_sweep_features=2000", "--set", "fit_limit=300"]
-    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True)
-    with run:
-        end_while_at_work(run, "experiments.rivals.clock", blow)
-        said = run.stderr.read()
-    assert run.returncode == (130 if blow == signal.SIGINT else -signal.SIGKILL)
-    if blow == signal.SIGINT:
-        assert said.endswith("interrupted; the same command goes on where it stopped.\n")
-        assert "Traceback" not in said
-
-
-def end_while_at_work(leader, module, blow):
-    """Strike when a process of the leader's session works on the module; afterwards none may be left."""
-    try:
-        until(lambda: any(is_at_work(pid, module) for pid in session_of(leader.pid)), "no work has begun")
-        (os.kill if blow == signal.SIGKILL else os.killpg)(leader.pid, blow)
-        leader.wait(60)
-        until(lambda: not session_of(leader.pid), "processes are left over")
-    finally:
-        for pid in session_of(leader.pid):
-            os.kill(pid, signal.SIGKILL)
-
-
-def session_of(leader):
-    """The processes of a session that run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            state, _, _, session = (path / "stat").read_text().rsplit(")", 1)[1].split()[:4]
-        except OSError:  # it has just ended
-            continue
-        if int(session) == leader and state != "Z":
-            found.append(int(path.name))
-    return found
-
-
-def is_at_work(pid, module):
-    """Whether it runs the module, and has set up its end: its standard input sends signals."""
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        flags = Path(f"/proc/{pid}/fdinfo/0").read_text().split("flags:")[1].split()[0]
-    except OSError:
-        return False
-    return module.encode() in command and int(flags, 8) & os.O_ASYNC != 0
-
-
-def until(condition, what):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-
-
 def test_a_process_that_fails_says_why():
     story = run_module("experiments.rivals.reading_clock", "nothing", "nowhere.csv")
     assert story.exit_code == 1
@@ -513,28 +338,9 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert json.loads((out / "environment.json").read_text(encoding="utf-8"))
 
 
-def test_studies_of_eleven_classes_are_unequal_and_have_markers():
-    X, y = report_times.simulate_classes(174, 200)
-    assert X.shape == (174, 200)
-    assert np.bincount(y).tolist() == [31, 27, 23, 19, 16, 14, 12, 10, 9, 7, 6]
-    rule = MinimaxRiskClassifier().fit(X[::2], y[::2])
-    assert rule.score(X[1::2], y[1::2]) > 0.5
-
-
 def test_a_baseline_that_is_no_source_tree_is_refused(tmp_path, capsys):
     assert main(["reports", "--quick", "--out", str(tmp_path), "--set", f"baseline={tmp_path}"]) == 2
     assert "baseline must name a folder with the package minimaxrisk in it" in capsys.readouterr().err
-
-
-def test_the_command_of_another_source_tree_is_measured(tmp_path):
-    other = tmp_path / "minimaxrisk"
-    other.mkdir()
-    (other / "__init__.py").touch()
-    (other / "__main__.py").write_text("import sys; sys.exit(sys.argv[1] != 'fit')")
-    found = report_times._measured(str(tmp_path), ["fit"])
-    assert found["tree"] == str(tmp_path)
-    with pytest.raises(RuntimeError, match="minimaxrisk ended with True"):
-        report_times._measured(str(tmp_path), ["other"])
 
 
 def test_reports_beside_a_baseline_are_ratios():
