@@ -150,7 +150,7 @@ def test_bootstrap_does_not_depend_on_how_many_draws_are_held_at_a_time(study, m
     X, y = study
     whole = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
     monkeypatch.setattr("minimaxrisk.uncertainty.rules.BLOCK_ELEMENTS", 3000)
-    monkeypatch.setattr("minimaxrisk.features.matrix.DRAWN_ELEMENTS", 3000)
+    monkeypatch.setattr("minimaxrisk.features.matrix.FeatureMatrix.drawn_elements", 3000)
     pieces = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=100).fit(X, y).radius_
     assert pieces == pytest.approx(whole, abs=1e-12)
 

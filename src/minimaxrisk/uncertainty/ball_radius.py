@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
@@ -101,12 +101,6 @@ class UnitMeans:
         return float(distances[place] * widening)
 
 
-class BallRadiusRule(Protocol):
-    """From the units to the radius, as a rule for a box goes from a sample to its radii."""
-
-    def radii(self, sample: UnitMeans, /) -> Radii: ...
-
-
 @dataclass(frozen=True)
 class BallMultiple:
     """A number of standard errors. With a ``confidence`` it is compared with the factor that covers."""
@@ -138,6 +132,9 @@ class BallBootstrap:
         error, covering = sample.standard_error, sample.covering(self.confidence, self.n_draws, self.seed)
         factor = covering / error if error > 0.0 else 1.0
         return Radii(factor * error, factor, broken_assumptions(sample), covers=True, seed=self.seed)
+
+
+BallRadiusRule: TypeAlias = BallMultiple | BallBootstrap
 
 
 def ball_radius_rule_of(parameters: Any, seed: int, *, is_checked: bool = True) -> BallRadiusRule:
