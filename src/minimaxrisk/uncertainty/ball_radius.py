@@ -23,10 +23,8 @@ from scipy import stats
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.samples.independent_units import Units
-from minimaxrisk.uncertainty.radius import Radii
+from minimaxrisk.uncertainty.radius import SURE_OF_QUANTILE, Radii
 
-# How sure to be that chance in the draws does not make the radius too small.
-SURE_OF_QUANTILE = 0.95
 # Draws x units held at a time.
 MOST_HELD = 1 << 22
 # Fewer units than this, or a variance that is as uncertain as one of so few, tell too little about the tails.
