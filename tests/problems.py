@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk import error_bound
+from minimaxrisk.engines.linear_programs.constraint_generation import by_correlation, constraint_generation
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
 from minimaxrisk.problem.pose import build_features, build_problem
@@ -27,6 +28,12 @@ def problem_of(
     scaled, coding = build_features(X, instances, **options), make_coding(coding, n_classes)
     posed = build_problem(scaled, instances, coding, Multiple(radius), marginal_is_known=marginal_is_known)
     return posed.problem, instances
+
+
+def by_generation(problem, n_max, epsilon):
+    """Constraint generation of the minimax risk, from as many components as may come in a round."""
+    start = by_correlation(problem, problem.objective, n_max)
+    return constraint_generation(problem, problem.objective, start, n_max=n_max, epsilon=epsilon)
 
 
 def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):

@@ -14,7 +14,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import constraint
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound
-from problems import problem_of
+from problems import by_generation, problem_of
 
 ODDITIES = (
     "duplicated columns",
@@ -83,13 +83,7 @@ def check_agreement(seed, n, d, n_classes, oddities, radius, coding, standardize
     risk, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, labels, radius))
 
     everything = full_lp(problem, BayesError())
-    generated = constraint_generation(
-        problem,
-        BayesError(),
-        generation.by_correlation(problem, BayesError(), 3),
-        n_max=3,
-        epsilon=1e-9,
-    )
+    generated = by_generation(problem, 3, 1e-9)
     interior = solve_minimax_risk(problem, EngineSettings("auto"))
     assert not interior.remark
     for solution in (everything, generated, interior):
@@ -226,13 +220,7 @@ def test_equalities_do_not_spoil_the_lower_bound_at_a_coarse_tolerance():
     problem, _ = problem_of(X, labels, 3, standardize=False)
     assert (problem.lam == reference.SMALLEST_RADIUS).sum() > 30
     exact = full_lp(problem, BayesError())
-    coarse = constraint_generation(
-        problem,
-        BayesError(),
-        generation.by_correlation(problem, BayesError(), 10),
-        n_max=10,
-        epsilon=1e-2,
-    )
+    coarse = by_generation(problem, 10, 1e-2)
     assert coarse.converged
     assert coarse.lower <= exact.upper + 1e-9
     assert coarse.upper - coarse.lower < 0.1
@@ -262,13 +250,7 @@ def test_components_leave_the_program_and_the_bound_still_never_rises(wide):
     X, y = wide
     labels = np.unique(y, return_inverse=True)[1]
     problem, _ = problem_of(X, labels, 3)
-    solution = constraint_generation(
-        problem,
-        BayesError(),
-        generation.by_correlation(problem, BayesError(), 50),
-        n_max=50,
-        epsilon=1e-8,
-    )
+    solution = by_generation(problem, 50, 1e-8)
     assert sum(record["n_removed"] for record in solution.history) > 0
     sizes = [record["n_features"] for record in solution.history]
     changes = [record["n_added"] - record["n_removed"] for record in solution.history]
@@ -322,13 +304,7 @@ def test_thin_constraints_leave_no_gap(make, radius, seeds):
         problem, _ = problem_of(X, labels, labels.max() + 1, standardize=False, radius=radius)
         exact = full_lp(problem, BayesError())
         assert exact.upper - exact.lower < 1e-6
-        generated = constraint_generation(
-            problem,
-            BayesError(),
-            generation.by_correlation(problem, BayesError(), 5),
-            n_max=5,
-            epsilon=1e-7,
-        )
+        generated = by_generation(problem, 5, 1e-7)
         assert generated.upper - generated.lower < 1e-5
         assert generated.upper == pytest.approx(exact.upper, abs=1e-6)
 
@@ -355,13 +331,7 @@ def test_it_ends_when_no_component_is_violated_by_more_than_epsilon(seed):
 def test_a_violation_above_the_radius_is_never_accepted():
     problem, _ = problem_of(*lognormal_columns(np.random.default_rng(126)), 3, standardize=False)
     assert (problem.lam < 1e-2).sum() > 5
-    coarse = constraint_generation(
-        problem,
-        BayesError(),
-        generation.by_correlation(problem, BayesError(), 5),
-        n_max=5,
-        epsilon=1e-2,
-    )
+    coarse = by_generation(problem, 5, 1e-2)
     assert coarse.converged
     assert coarse.upper - coarse.lower < 0.05
 
@@ -391,13 +361,7 @@ def rare_binary_features(seed, n, d, rate):
 def test_components_leave_only_after_the_bound_fell(seed):
     """Else a set of components could come back, and the rounds could go in a circle."""
     problem = rare_binary_features(seed, 60, 400, 0.05)
-    solution = constraint_generation(
-        problem,
-        BayesError(),
-        generation.by_correlation(problem, BayesError(), 2),
-        n_max=2,
-        epsilon=1e-8,
-    )
+    solution = by_generation(problem, 2, 1e-8)
     bounds = [record["worst_case_error"] for record in solution.history]
     n_still = 0
     for k in range(2, len(bounds)):
@@ -418,13 +382,7 @@ def test_rounds_in_which_the_bound_stands_still_are_few():
     n_rounds = 0
     for seed in (0, 1):
         problem = rare_binary_features(seed, 100, 3000, 0.02)
-        solution = constraint_generation(
-            problem,
-            BayesError(),
-            generation.by_correlation(problem, BayesError(), 5),
-            n_max=5,
-            epsilon=1e-6,
-        )
+        solution = by_generation(problem, 5, 1e-6)
         assert solution.converged
         n_rounds += len(solution.history)
     assert n_rounds < 340
@@ -437,13 +395,7 @@ def test_multipliers_that_are_rounding_errors_are_no_coefficients():
         labels = np.arange(60) % 2
         rate = 0.05 + 0.1 * labels[:, None] * (rng.random(400) < 0.1)
         problem, _ = problem_of((rng.random((60, 400)) < rate).astype(float), labels, 2)
-        solution = constraint_generation(
-            problem,
-            BayesError(),
-            generation.by_correlation(problem, BayesError(), 20),
-            n_max=20,
-            epsilon=1e-8,
-        )
+        solution = by_generation(problem, 20, 1e-8)
         for stage in solution.stages:
             used = np.abs(stage.values[stage.values != 0.0])
             assert used.min(initial=1.0) > 1e-9

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import reference
-from minimaxrisk.engines.linear_programs import constraint_generation as generation
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.objective import BayesError
-from problems import problem_of
+from problems import by_generation, problem_of
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -21,13 +20,7 @@ def test_convergence_theorem(seed, n_classes):
     problem, _ = problem_of(X, labels, n_classes)
     exact = full_lp(problem, BayesError())
     for epsilon in (1e-2, 1e-3):
-        approximate = constraint_generation(
-            problem,
-            BayesError(),
-            generation.by_correlation(problem, BayesError(), 5),
-            n_max=5,
-            epsilon=epsilon,
-        )
+        approximate = by_generation(problem, 5, epsilon)
         assert approximate.converged
         last = approximate.history[-1]["worst_case_error"]
         assert exact.upper - 1e-9 <= last <= exact.upper + epsilon * np.abs(exact.mu).sum() + 1e-9
@@ -41,13 +34,7 @@ def test_all_features_at_once_need_one_select():
     X, labels = reference.random_problem(np.random.default_rng(1), 30, 60, 3)
     problem, _ = problem_of(X, labels, 3)
     m = problem.n_components
-    solution = constraint_generation(
-        problem,
-        BayesError(),
-        generation.by_correlation(problem, BayesError(), m),
-        n_max=m,
-        epsilon=0.0,
-    )
+    solution = by_generation(problem, m, 0.0)
     assert solution.converged
     assert len(solution.history) == 1
     assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-9)
@@ -67,13 +54,7 @@ def test_monotonicity_theorem_bounds_the_true_risk_of_every_stage(seed, radius):
     labels = np.concatenate([drawn % n_classes, law.argmax(axis=1)])
     labels[:n_classes] = np.arange(n_classes)
     problem, instances = problem_of(points[where], labels, n_classes, radius=radius)
-    solution = constraint_generation(
-        problem,
-        BayesError(),
-        generation.by_correlation(problem, BayesError(), 3),
-        n_max=3,
-        epsilon=1e-6,
-    )
+    solution = by_generation(problem, 3, 1e-6)
     # The true law on the library's instances.
     truth = law[where[instances.rows]].T
     assert truth.sum() == pytest.approx(1.0)
