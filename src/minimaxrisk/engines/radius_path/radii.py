@@ -140,7 +140,7 @@ def _by_interior_points(family: RadiusFamily, ascending: FloatArray, *, report: 
     upwards = ascending.tolist()
     for radius, larger in zip(upwards, [*upwards[1:], upwards[-1]], strict=True):
         relay.growth = larger / radius - 1.0
-        found = solve_afresh(family, radius, relay)
+        found = _by_interior_point(family, radius, relay)
         if not _is_accurate(found):
             found = min(found, solve_afresh(family, radius), key=lambda one: one.upper - one.lower)
         solved.append(found)
@@ -152,8 +152,12 @@ def _is_accurate(solved: SolvedRadius) -> bool:
     return solved.upper - solved.lower <= GAP
 
 
-def solve_afresh(family: RadiusFamily, radius: float, relay: Relay | None = None) -> SolvedRadius:
-    """Solve by the interior point, from scratch unless a relay brings an iterate."""
+def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
+    """Solve from scratch, by the interior point."""
+    return _by_interior_point(family, radius, None)
+
+
+def _by_interior_point(family: RadiusFamily, radius: float, relay: Relay | None) -> SolvedRadius:
     settings = EngineSettings("interior-point", gap_tol=GAP)
     solution = interior_point(family.at(radius), settings, relay=relay)
     if solution.interrupted:
