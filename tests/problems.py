@@ -29,16 +29,8 @@ def problem_of(
     weights = np.ones(len(labels)) if weights is None else weights
     instances = distinct_instances(X, labels, weights, n_classes)
     options = {"standardize": True, "fit_intercept": True} | options
-    features, moments, scale = build_features(X, instances, **options)
-    posed = build_problem(
-        features,
-        moments,
-        scale=scale,
-        instances=instances,
-        coding=make_coding(coding, n_classes),
-        rule=Multiple(radius),
-        marginal_is_known=marginal_is_known,
-    )
+    scaled, coding = build_features(X, instances, **options), make_coding(coding, n_classes)
+    posed = build_problem(scaled, instances, coding, Multiple(radius), marginal_is_known=marginal_is_known)
     return posed.problem, instances
 
 

@@ -194,6 +194,16 @@ AS_STORED = [
 ]
 
 
+def assert_same_answers(one, other, instances, **tolerances):
+    """Of two pairs of features and moments."""
+    answers = [
+        [*questions(features, np.random.default_rng(2), instances.p_hat), moments.mean, moments.variance]
+        for features, moments in (one, other)
+    ]
+    for found, wanted in zip(*answers, strict=True):
+        np.testing.assert_allclose(found, wanted, **tolerances)
+
+
 @pytest.mark.parametrize(("name", "standardize"), AS_STORED)
 def test_answers_are_those_of_the_copy(container, study, small_blocks, standardize, name):
     X, y = container(name), study[1]
@@ -204,15 +214,7 @@ def test_answers_are_those_of_the_copy(container, study, small_blocks, standardi
     options = {"standardize": standardize, "fit_intercept": True}
     copied, moments, scale = dense_features(table, instances, **options)
     plain, plain_moments, plain_scale = implicit_features(table, instances, **options)
-    pairs = zip(
-        *(questions(one, np.random.default_rng(2), instances.p_hat) for one in (plain, copied)), strict=True
-    )
-    for found, wanted in [
-        *pairs,
-        (plain_moments.mean, moments.mean),
-        (plain_moments.variance, moments.variance),
-    ]:
-        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-11)
+    assert_same_answers((plain, plain_moments), (copied, moments), instances, rtol=1e-10, atol=1e-11)
     np.testing.assert_allclose(plain_scale.scale, scale.scale, rtol=1e-13)
     np.testing.assert_allclose(plain_scale.shift, scale.shift, rtol=1e-13, atol=1e-13)
 
@@ -232,15 +234,8 @@ def test_columns_far_from_zero_are_held_beside_the_data(study, small_blocks, no_
     held = [2, 40, 41, 42] if dtype == np.float64 else [2, 40, 41]
     assert plain.held.indices.tolist() == [j for j in held if j != 41 or dtype == np.float32]
     copied, copied_moments, copied_scale = dense_features(table, instances, **options)
-    pairs = zip(
-        *(questions(one, np.random.default_rng(2), instances.p_hat) for one in (plain, copied)), strict=True
-    )
-    for found, wanted in [
-        *pairs,
-        (moments.variance, copied_moments.variance),
-        (scale.scale, copied_scale.scale),
-    ]:
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10)
+    assert_same_answers((plain, moments), (copied, copied_moments), instances, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(scale.scale, copied_scale.scale, rtol=1e-9)
 
 
 def test_too_many_such_columns_are_refused_or_copied(study, monkeypatch):

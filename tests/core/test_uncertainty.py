@@ -394,7 +394,7 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     expected = largest_sums(sample, np.random.default_rng(4).standard_normal((150, n_units)))
     np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
     monkeypatch.setattr(rules, "BLOCK_ELEMENTS", 70)
-    monkeypatch.setattr("minimaxrisk.features.matrix.DRAWN_ELEMENTS", 70)
+    monkeypatch.setattr("minimaxrisk.features.matrix.FeatureMatrix.drawn_elements", 70)
     np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
 
 

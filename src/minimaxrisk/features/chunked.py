@@ -88,15 +88,13 @@ class DaskFeatures(FeatureMatrix):
         return chunks
 
     @cached_property
-    def column_parts(self) -> list[slice]:
-        """The columns of X in each chunk."""
-        bounds = np.cumsum([0, *self.data.chunks[1]]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(bounds)]
+    def row_parts(self) -> list[slice]:
+        """The rows of X in each chunk."""
+        return _parts(self.data.chunks[0])
 
     @cached_property
-    def row_parts(self) -> list[slice]:
-        bounds = np.cumsum([0, *self.data.chunks[0]]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(bounds)]
+    def column_parts(self) -> list[slice]:
+        return _parts(self.data.chunks[1])
 
     @cached_property
     def scales(self) -> list[Any]:
@@ -249,8 +247,14 @@ class DaskFeatures(FeatureMatrix):
             tasks = [
                 lazily(some_columns, *each) for row in self.chunks for each in zip(row, inside, strict=True)
             ]
-            fetched = self.inner_columns(missing, fetch(tasks))
-        return self._put_together(indices, missing, fetched).T
+            pieces = [piece.T for piece in fetch(tasks)]
+            columns = np.block(_in_lines(pieces, len(self.column_parts))).T
+            fetched = (columns[:, self.rows] - self.shift[outer, None]) * self.factor[outer, None]
+        values = np.ones((len(indices), len(self.rows)))
+        for known, rows in (self.held, (missing, fetched)):
+            is_known = np.isin(indices, known)
+            values[is_known] = rows[np.searchsorted(known, indices[is_known])]
+        return values.T
 
     def working_rows(self, indices: IntArray) -> DenseRows:
         """Fetches what the last ones did not have, and holds these."""
@@ -259,22 +263,9 @@ class DaskFeatures(FeatureMatrix):
         self.held = columns, values
         return DenseRows(values[place])
 
-    def inner_columns(self, columns: IntArray, pieces: list[np.ndarray]) -> FloatArray:
-        """Pieces of columns (columns x rows), one per chunk, as inner columns (columns x n)."""
-        values = np.block(_in_lines([piece.T for piece in pieces], len(self.column_parts))).T
-        outer = columns - self.lead
-        return (values[:, self.rows] - self.shift[outer, None]) * self.factor[outer, None]
-
     def _are_held(self, columns: IntArray) -> BoolArray:
         """Whether this process holds inner columns; it always has the one of ones."""
         return np.isin(columns, self.held[0]) | (columns < self.lead)
-
-    def _put_together(self, columns: IntArray, missing: IntArray, fetched: FloatArray) -> FloatArray:
-        values = np.ones((len(columns), len(self.rows)))
-        for known, rows in (self.held, (missing, fetched)):
-            is_known = np.isin(columns, known)
-            values[is_known] = rows[np.searchsorted(known, columns[is_known])]
-        return values
 
 
 def dask_features(
@@ -319,6 +310,10 @@ def _standardised(X: Any, centre: FloatArray, power: FloatArray, step: FloatArra
         arrays.from_array(values, chunks=(X.chunks[1],)) for values in (centre, power, step, unit)
     )
     return ((X.astype(np.float64) - centre) / power - step) / unit
+
+
+def _parts(sizes: Sequence[int]) -> list[slice]:
+    return [slice(start, stop) for start, stop in pairwise(np.cumsum([0, *sizes]).tolist())]
 
 
 def _in_lines(pieces: list[np.ndarray], n_in_line: int) -> list[list[np.ndarray]]:

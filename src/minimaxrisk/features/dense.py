@@ -42,6 +42,7 @@ from minimaxrisk.features.matrix import (
     SharedData,
     is_negligible,
     power_of_two,
+    slices_of,
     within_class_moments,
 )
 from minimaxrisk.samples.instances import Instances
@@ -574,8 +575,7 @@ def _copied_columns(data: StoredArray, rows: IntArray, out: FloatArray) -> Itera
     data.check_finite()
     for columns in column_blocks(data.shape[1], len(rows)):
         height = max(1, PIECE_ELEMENTS // (columns.stop - columns.start))
-        for top in range(0, len(rows), height):
-            some = slice(top, top + height)
+        for some in slices_of(slice(0, len(rows)), height):
             out[some, columns] = data.values[:, columns][rows[some]]
         yield columns
 
@@ -604,7 +604,7 @@ def rescale_quickly(
     weights, (n, d) = p_hat.sum(axis=0), block.shape
     shift, first, second = np.zeros(d), np.empty((len(p_hat), d)), np.empty((len(p_hat), d))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for part in _slices(slice(0, d), max(1, PIECE_ELEMENTS // n)):
+        for part in slices_of(slice(0, d), max(1, PIECE_ELEMENTS // n)):
             piece = block[:, part]
             if centre:
                 shift[part] = weights @ piece
@@ -660,22 +660,17 @@ def multiply_in_tiles(weights: FloatArray, values: FloatArray, out: FloatArray) 
 
 def column_blocks(n_columns: int, n_rows: int) -> Iterator[slice]:
     """Slices of columns, each about ``BLOCK_ELEMENTS`` entries or ``FEWEST_COLUMNS`` wide."""
-    return _slices(slice(0, n_columns), max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows))
+    return slices_of(slice(0, n_columns), max(FEWEST_COLUMNS, BLOCK_ELEMENTS // n_rows))
 
 
 def blocks_by_column(columns: slice, n_rows: int) -> Iterator[slice]:
     """The same of columns that lie together in memory, of which one alone may be a block."""
-    return _slices(columns, max(1, BLOCK_ELEMENTS // n_rows))
+    return slices_of(columns, max(1, BLOCK_ELEMENTS // n_rows))
 
 
 def column_groups(n_columns: int, n_rows: int) -> Iterator[slice]:
     """Slices of columns that are gathered together: about ``GROUP_ELEMENTS`` entries."""
-    return _slices(slice(0, n_columns), max(1, GROUP_ELEMENTS // n_rows))
-
-
-def _slices(whole: slice, width: int) -> Iterator[slice]:
-    for start in range(whole.start, whole.stop, width):
-        yield slice(start, min(start + width, whole.stop))
+    return slices_of(slice(0, n_columns), max(1, GROUP_ELEMENTS // n_rows))
 
 
 def rescale_in_place(

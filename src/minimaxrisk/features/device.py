@@ -35,6 +35,8 @@ from minimaxrisk.features.matrix import (
     FeatureMatrix,
     PartOfRows,
     SharedData,
+    is_negligible,
+    slices_of,
 )
 from minimaxrisk.samples.instances import Instances
 
@@ -68,7 +70,7 @@ class StreamedArray:
         """All columns, a block after the other, each on the device until the next is asked for."""
         n, d = self.shape
         width = max(1, BLOCK_BYTES // (n * self.host.element_size()))
-        parts = [slice(start, min(start + width, d)) for start in range(0, d, width)]
+        parts = list(slices_of(slice(0, d), width))
         if self.device.type == "cpu":
             yield from ((part, self.host[:, part]) for part in parts)
         else:
@@ -138,8 +140,8 @@ def taken_columns(data: Any, place: Any) -> Any:
     return namespace_of(data).take(data, there, axis=1)
 
 
-# Numbers that are float64 at a time, about what the cache of a large device holds, and those of draws.
-BLOCK_ELEMENTS, DRAWN_ELEMENTS = 1 << 23, 1 << 26
+# Numbers that are float64 at a time, about what the cache of a large device holds.
+BLOCK_ELEMENTS = 1 << 23
 
 
 def weighted_sums(data: Any, weights: Any, shift: Any) -> Any:
@@ -173,14 +175,8 @@ def centred_blocks(data: Any, shift: Any) -> Iterator[tuple[slice, Any]]:
         return
     xp = namespace_of(data)
     n, d = data.shape
-    width = max(1, BLOCK_ELEMENTS // n)
-    for start in range(0, d, width):
-        part = slice(start, min(start + width, d))
+    for part in slices_of(slice(0, d), max(1, BLOCK_ELEMENTS // n)):
         yield part, xp.astype(data[:, part], xp.float64) - shift[part]
-
-
-# Python's own floats, the only ones that the standard lets meet an array.
-EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
 @dataclass
@@ -192,6 +188,7 @@ class DeviceFeatures(FeatureMatrix):
 
     can_relabel: ClassVar[bool] = True
     has_cheap_passes: ClassVar[bool] = True
+    drawn_elements: ClassVar[int] = 1 << 26
 
     data: Any  # float32 or float64
     rows: IntArray
@@ -240,9 +237,7 @@ class DeviceFeatures(FeatureMatrix):
 
     def combine_some(self, columns: IntArray, coefficients: FloatArray) -> FloatArray:
         scores = np.zeros((len(coefficients), self.shape[0]))
-        width = max(1, BLOCK_ELEMENTS // self.shape[0])
-        for start in range(0, len(columns), width):
-            part = slice(start, start + width)
+        for part in slices_of(slice(0, len(columns)), max(1, BLOCK_ELEMENTS // self.shape[0])):
             values = self.columns_on_device(columns[part])
             scores += to_numpy(
                 asarray_like(self.data, coefficients[:, part]) @ self.xp.matrix_transpose(values)
@@ -253,23 +248,6 @@ class DeviceFeatures(FeatureMatrix):
         self.n_passes += 1
         there = asarray_like(self.data, weights)
         return to_numpy(self.xp.concat([there @ function(block) for block in self._blocks()], axis=1))
-
-    def largest_deviations(
-        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
-    ) -> FloatArray:
-        xp, tau_on_device, inverse_on_device = (
-            self.xp,
-            asarray_like(self.data, tau),
-            asarray_like(self.data, inverse),
-        )
-        n_at_a_time, found = max(1, DRAWN_ELEMENTS // tau.size), []
-        for start in range(0, len(weights), n_at_a_time):
-            part = slice(start, start + n_at_a_time)
-            draws = self.correlate_on_device(weights[part].reshape(-1, weights.shape[2]))
-            draws = xp.reshape(draws, (-1, *tau.shape))
-            draws = draws - asarray_like(self.data, sums[part, None, None]) * tau_on_device
-            found.append(xp.max(xp.abs(draws * inverse_on_device), axis=(1, 2)))
-        return to_numpy(xp.concat(found))
 
     def fused_step(
         self, block_weights: FloatArray, scale: Any, position: Any, direction: Any
@@ -312,9 +290,8 @@ class DeviceFeatures(FeatureMatrix):
         # The subtraction loses digits where a column hardly varies within a class.
         is_lossy = xp.any(variance < ENOUGH_VARIANCE * mean**2, axis=0)
         lossy = np.flatnonzero(to_numpy(is_lossy)) if bool(xp.any(is_lossy)) else np.empty(0, np.intp)
-        width = max(1, BLOCK_ELEMENTS // self.shape[0])
-        for start in range(0, len(lossy), width):
-            columns = lossy[start : start + width]
+        for part in slices_of(slice(0, len(lossy)), max(1, BLOCK_ELEMENTS // self.shape[0])):
+            columns = lossy[part]
             own = self.class_moments_of(columns + int(self.has_intercept), p_hat)
             put_columns(mean, columns, own.mean)
             put_columns(variance, columns, own.variance)
@@ -435,8 +412,7 @@ def features_of_rows(
     first, second = _sums(X, features.on_rows(p_hat), shift, with_squares=True)
     square = xp.sum(second, axis=0)
     deviation = xp.sqrt(square)
-    noise = float(8.0 * np.count_nonzero(weights) * EPS) * xp.abs(shift)
-    negligible = (deviation <= noise) | (deviation < TINY)
+    negligible = is_negligible(deviation, shift, int(np.count_nonzero(weights)))
     in_range = (square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE)
     # A sum of squares that is zero may be one that has underflowed; float32 has no such numbers.
     if not bool(xp.all(in_range | negligible)) or (

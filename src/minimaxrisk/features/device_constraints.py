@@ -48,12 +48,6 @@ class MomentConstraintsOnDevice(MomentConstraints):
         self._lam, self._tau = (self._xp.reshape(each, (-1,)) for each in (lam, tau))
         self._threshold = np.inf  # how near the constraints that are listed should be
 
-    def begin(self) -> None:
-        self.begin_at(0.0 * self._lam)
-
-    def deviations(self) -> Any:
-        return self._position * self._lam
-
     def begin_at(self, deviations: Any) -> None:
         self._position = deviations / self._lam
         self._direction, self._beyond = self._xp.zeros_like(self._lam), 0.0

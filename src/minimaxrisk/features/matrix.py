@@ -14,21 +14,19 @@ Means and variances within each class are all that either coding needs to know o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, entries_at, to_numpy
+from minimaxrisk._utils.arrays import FloatArray, IntArray, entries_at, namespace_of, to_numpy
 from minimaxrisk.features.batched import Kernels
 from minimaxrisk.features.moment_constraints import MomentConstraints, MomentConstraintsInMemory
 from minimaxrisk.features.working_rows import DenseRows, Rows
 
-# Numbers held at a time where draws of weights are multiplied with the features: draws x components.
-DRAWN_ELEMENTS = 1 << 21
 # Entries of the columns that are read at a time for products of instances.
 READ_ELEMENTS = 1 << 22
 # Where plain formulas for the moments are accurate: sums of squares in this range (and its inverse), and
@@ -114,6 +112,12 @@ def make_coding(name: str, n_classes: int) -> Coding:
     raise ValueError(f"coding must be 'auto', 'signed' or 'one-hot', got {name!r}.")
 
 
+def slices_of(whole: slice, width: int) -> Iterator[slice]:
+    """Parts of a slice, each of this width but for the last."""
+    for start in range(whole.start, whole.stop, width):
+        yield slice(start, min(start + width, whole.stop))
+
+
 def power_of_two(largest: FloatArray) -> FloatArray:
     """Powers of two of the size of ``largest``, 1 where that is zero.
 
@@ -124,10 +128,13 @@ def power_of_two(largest: FloatArray) -> FloatArray:
     return power
 
 
-def is_negligible(deviation: FloatArray, shift: FloatArray, n: int) -> BoolArray:
+# Python's own floats, the only ones that the array API standard lets meet an array.
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+
+
+def is_negligible(deviation: Any, shift: Any, n: int) -> Any:
     """Whether columns vary by no more than rounding in n operations leaves of a constant ``shift``."""
-    noise = 8.0 * n * np.finfo(np.float64).eps * np.abs(shift)
-    return (deviation <= noise) | (deviation < np.finfo(np.float64).tiny)
+    return (deviation <= float(8.0 * n * EPS) * abs(shift)) | (deviation < TINY)
 
 
 @dataclass(frozen=True)
@@ -162,6 +169,9 @@ class FeatureMatrix(Protocol):
 
     can_relabel: ClassVar[bool] = False
     """Whether ``correlate_many`` takes the moments of many labellings faster than ``class_moments``."""
+
+    drawn_elements: ClassVar[int] = 1 << 21
+    """Numbers held at a time where draws of weights are multiplied: draws x components."""
 
     labellings_per_pass: ClassVar[int] = 1
     """How many labellings are best posed together, even if they are solved one by one."""
@@ -230,15 +240,17 @@ class FeatureMatrix(Protocol):
         self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
     ) -> FloatArray:
         """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``."""
-        maxima = np.empty(len(weights))
-        n_at_a_time = max(1, DRAWN_ELEMENTS // max(tau.size, weights.shape[2]))
-        for start in range(0, len(weights), n_at_a_time):
-            part = slice(start, start + n_at_a_time)
-            draws = self.correlate(weights[part].reshape(-1, weights.shape[2])).reshape(-1, *tau.shape)
-            draws -= sums[part, None, None] * tau
-            draws *= inverse
-            maxima[part] = np.abs(draws, out=draws).max(axis=(1, 2))
-        return maxima
+        centre, unit, found = self.on_device(tau), self.on_device(inverse), []
+        n_at_a_time = max(1, self.drawn_elements // max(tau.size, weights.shape[2]))
+        for part in slices_of(slice(0, len(weights)), n_at_a_time):
+            products = self.correlate_on_device(weights[part].reshape(-1, weights.shape[2]))
+            xp = namespace_of(products)
+            draws = xp.reshape(products, (-1, *tau.shape))
+            draws -= self.on_device(sums[part, None, None]) * centre
+            draws *= unit
+            # Without a copy of the absolute values.
+            found.append(xp.maximum(xp.max(draws, axis=(1, 2)), -xp.min(draws, axis=(1, 2))))
+        return np.concatenate([to_numpy(each) for each in found])
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         """Moments within the classes of other distributions of labels (K x n each), in one pass."""
@@ -254,7 +266,7 @@ class FeatureMatrix(Protocol):
 
     def parts(
         self, scale: ColumnScale, parts: Sequence[PartOfRows], *, centre: bool
-    ) -> Sequence[tuple[FeatureMatrix, ClassMoments, ColumnScale] | None]:
+    ) -> Sequence[Scaled | None]:
         """Parts with a scale of their own, read where the whole is; None for a part to be built anew."""
         return [None] * len(parts)
 
@@ -292,16 +304,16 @@ def products_of_instances(features: FeatureMatrix, unit: FloatArray) -> FloatArr
     n, d = features.shape
     total, width = np.zeros((n, n)), max(1, READ_ELEMENTS // n)
     features.n_passes += 1
-    for start in range(0, d, width):
-        columns = np.arange(start, min(start + width, d))
+    for part in slices_of(slice(0, d), width):
+        columns = np.arange(part.start, part.stop)
         if features.is_sparse:
             values, shift = features.shifted_columns(columns)
             values, shift = values @ sparse.diags_array(unit[columns]), shift * unit[columns]
             across = values @ shift
             total += (values @ values.T).toarray() - across[:, None] - across + shift @ shift
         else:
-            part = features.columns(columns) * unit[columns]
-            total += part @ part.T
+            scaled = features.columns(columns) * unit[columns]
+            total += scaled @ scaled.T
     return total
 
 
@@ -387,3 +399,7 @@ class ColumnScale:
     @property
     def _unit(self) -> FloatArray:
         return np.concatenate([np.ones(self.n_leading), self.scale])
+
+
+# What a container makes of the data: its features, their moments within classes, and how they were scaled.
+Scaled: TypeAlias = tuple[FeatureMatrix, ClassMoments, ColumnScale]

@@ -79,13 +79,16 @@ class MomentConstraints(ABC):
     An engine that cannot do with rough passes sets it before it begins.
     """
 
-    @abstractmethod
+    _lam: Any
+    _position: Any  # in units of lam
+
     def begin(self) -> None:
         """Take the position of the empirical distribution, whose moments are tau: the middle."""
+        self.begin_at(0.0 * self._lam)
 
-    @abstractmethod
     def deviations(self) -> Any:
-        """Where the iterate is, ``E_w Phi - tau``, in whatever form ``begin_at`` takes."""
+        """Where the iterate is, ``E_w Phi - tau``, in the form that ``begin_at`` takes."""
+        return self._position * self._lam
 
     @abstractmethod
     def begin_at(self, deviations: Any) -> None:
@@ -137,12 +140,6 @@ class MomentConstraintsInMemory(MomentConstraints):
         self._position = self._direction = self._ahead = np.zeros(0)
         self.is_exact = not features.has_rough_passes
         self._gathered: tuple[IntArray, Rows] | None = None
-
-    def begin(self) -> None:
-        self.begin_at(np.zeros(self._lam.size))
-
-    def deviations(self) -> FloatArray:
-        return self._position * self._lam
 
     def begin_at(self, deviations: FloatArray) -> None:
         self._position = deviations / self._lam

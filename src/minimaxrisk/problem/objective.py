@@ -28,30 +28,12 @@ Classifiers with 0-1 Loss", Journal of Machine Learning Research 24, 2023).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.problem.rule import instance_thresholds
-
-
-class Marginal(Protocol):
-    """The masses of instances that are allowed."""
-
-    is_known: ClassVar[bool]
-
-    def largest_mean(self, gains: FloatArray) -> float:
-        """The largest of ``sum_i m_i gains_i`` over the masses m that are allowed."""
-        ...
-
-    def soft_masses(self, gains: FloatArray, temperature: float) -> FloatArray:
-        """Masses that nearly attain it and change smoothly with the gains."""
-        ...
-
-    def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
-        """w made non-negative, with masses that are allowed; missing mass is shared alike by all labels."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -61,14 +43,19 @@ class FreeMarginal:
     is_known: ClassVar[bool] = False
 
     def largest_mean(self, gains: FloatArray) -> float:
+        """The largest of ``sum_i m_i gains_i`` over the masses m that are allowed."""
         return float(gains.max())
 
     def soft_masses(self, gains: FloatArray, temperature: float) -> FloatArray:
-        """Proportional to exp(gain / t): the gradient of ``t log mean_i exp(gain_i / t)``."""
+        """Masses that nearly attain it and change smoothly with the gains.
+
+        Proportional to exp(gain / t): the gradient of ``t log mean_i exp(gain_i / t)``.
+        """
         masses = np.exp((gains - gains.max()) / temperature)
         return masses / masses.sum()
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
+        """w made non-negative, with masses that are allowed; missing mass is shared alike by all labels."""
         w = np.maximum(w, 0.0)
         left_over = max(0.0, 1.0 - float(w.sum()))
         w += left_over * centre.sum(axis=0) / len(w)
@@ -98,24 +85,7 @@ class KnownMarginal:
         return w * (self.masses / w.sum(axis=0))
 
 
-class Objective(Protocol):
-    """A concave function of w (K x n), its domain and its conjugate."""
-
-    def value(self, distribution: FloatArray) -> float: ...
-
-    def conjugate(self, scores: FloatArray) -> float: ...
-
-    def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
-        """A point of the domain near w, which a solver returned with rounding errors."""
-        ...
-
-
-class SmoothableObjective(Objective, Protocol):
-    """An objective whose conjugate a first-order method can smooth."""
-
-    def respond(self, scores: FloatArray, temperature: float) -> FloatArray:
-        """The gradient of the conjugate, smoothed: masses that nearly attain its maximum (K x n)."""
-        ...
+Marginal: TypeAlias = FreeMarginal | KnownMarginal
 
 
 @dataclass(frozen=True)
@@ -136,10 +106,14 @@ class BayesError:
         return 1.0 + self.marginal.largest_mean(instance_thresholds(scores))
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
+        """A point of the domain near w, which a solver returned with rounding errors."""
         return self.marginal.repaired(w, centre)
 
     def respond(self, scores: FloatArray, temperature: float) -> FloatArray:
-        """Soft masses over instances, shared alike by the labels that attain phi_i."""
+        """The gradient of the conjugate, smoothed: masses that nearly attain its maximum (K x n).
+
+        Soft masses over instances, shared alike by the labels that attain phi_i.
+        """
         order = np.argsort(-scores, axis=0, kind="stable")
         descending = np.take_along_axis(scores, order, axis=0)
         sizes = np.arange(1, len(scores) + 1)[:, None]
@@ -185,7 +159,8 @@ class HingeLoss:
 
     def conjugate(self, scores: FloatArray) -> float:
         """The hinge loss ``sum mass (1 + s)_+``, at the best intercept if there is one."""
-        return self._loss(scores, self.intercept(scores))
+        shifted = _shifted(scores, self.intercept(scores))
+        return float(np.sum(self.mass * np.maximum(1.0 + shifted, 0.0)))
 
     def intercept(self, scores: FloatArray) -> float:
         """The b that minimises ``sum_i mass_0i (1 + s_0i + b)_+ + mass_1i (1 + s_1i - b)_+``.
@@ -225,9 +200,6 @@ class HingeLoss:
                 low = middle
         return self._balanced(self._rounded(scores, temperature, 0.5 * (low + high)))
 
-    def _loss(self, scores: FloatArray, intercept: float) -> float:
-        return float(np.sum(self.mass * np.maximum(1.0 + _shifted(scores, intercept), 0.0)))
-
     def _rounded(self, scores: FloatArray, temperature: float, intercept: float) -> FloatArray:
         return self.mass * np.clip((1.0 + _shifted(scores, intercept)) / temperature, 0.0, 1.0)
 
@@ -240,3 +212,8 @@ class HingeLoss:
 
 def _shifted(scores: FloatArray, intercept: float) -> FloatArray:
     return scores + np.array([[intercept], [-intercept]])
+
+
+Objective: TypeAlias = BayesError | ExpectedLoss | HingeLoss
+# Those whose conjugate a first-order method can smooth.
+SmoothableObjective: TypeAlias = BayesError | HingeLoss

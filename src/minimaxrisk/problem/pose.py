@@ -24,14 +24,7 @@ from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.dense import features_of_table
 from minimaxrisk.features.device import device_features
-from minimaxrisk.features.matrix import (
-    ClassMoments,
-    Coding,
-    ColumnScale,
-    FeatureMatrix,
-    PartOfRows,
-    make_coding,
-)
+from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix, PartOfRows, Scaled, make_coding
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.problem.objective import FREE, HingeLoss, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import Problem
@@ -57,17 +50,10 @@ class PosedProblem:
 
     def with_radii(self, rule: RadiusRule, *, marginal_is_known: bool | None = None) -> PosedProblem:
         """Another set on the same features: one pass for their moments in place of posing the data again."""
-        old, known = self.problem, marginal_is_known
+        old = self.problem
         (moments,) = old.features.class_moments([self.instances.p_hat])
-        return build_problem(
-            old.features,
-            moments,
-            scale=old.scale,
-            instances=self.instances,
-            coding=old.coding,
-            rule=rule,
-            marginal_is_known=old.marginal.is_known if known is None else known,
-        )
+        scaled = old.features, moments, old.scale
+        return self.like_this(scaled, self.instances, rule, marginal_is_known=marginal_is_known)
 
     def rule_for_labellings(self, rule: RadiusRule) -> RadiusRule:
         """The rule, with what it can share among labellings of this problem's rows."""
@@ -90,7 +76,7 @@ class PosedProblem:
             return self._relabelled_signed(instances, rule)
         moments = old.features.class_moments([each.p_hat for each in instances])
         return [
-            self.like_this(old.features, of_classes, old.scale, each, rule)
+            self.like_this((old.features, of_classes, old.scale), each, rule)
             for each, of_classes in zip(instances, moments, strict=True)
         ]
 
@@ -107,23 +93,12 @@ class PosedProblem:
         return posed
 
     def like_this(
-        self,
-        features: FeatureMatrix,
-        moments: ClassMoments,
-        scale: ColumnScale,
-        instances: Instances,
-        rule: RadiusRule,
+        self, scaled: Scaled, instances: Instances, rule: RadiusRule, *, marginal_is_known: bool | None = None
     ) -> PosedProblem:
-        """The problem of other data, with the same coding and the same knowledge of the masses."""
-        return build_problem(
-            features,
-            moments,
-            scale=scale,
-            instances=instances,
-            coding=self.problem.coding,
-            rule=rule,
-            marginal_is_known=self.problem.marginal.is_known,
-        )
+        """The problem of other data, with the same coding and, unless told, knowledge of the masses."""
+        old, known = self.problem, marginal_is_known
+        known = old.marginal.is_known if known is None else known
+        return build_problem(scaled, instances, old.coding, rule, marginal_is_known=known)
 
 
 def pose(
@@ -138,18 +113,11 @@ def pose(
 ) -> PosedProblem:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
     instances = distinct_instances(data)
-    features, moments, scale = build_features(
+    scaled = build_features(
         data.X, instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
     )
-    return build_problem(
-        features,
-        moments,
-        scale=scale,
-        instances=instances,
-        coding=make_coding(coding, len(data.classes)),
-        rule=rule,
-        marginal_is_known=marginal_is_known,
-    )
+    blocks = make_coding(coding, len(data.classes))
+    return build_problem(scaled, instances, blocks, rule, marginal_is_known=marginal_is_known)
 
 
 def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: str = "") -> PosedProblem:
@@ -167,30 +135,28 @@ def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: 
 
 def build_features(
     X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str = "auto"
-) -> tuple[FeatureMatrix, ClassMoments, ColumnScale]:
+) -> Scaled:
     """The scaled features of the instances, in the form that the data have."""
+    choices = {"standardize": standardize, "fit_intercept": fit_intercept}
     if sparse.issparse(X):
-        return sparse_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+        return sparse_features(X, instances, **choices)
     if is_dask_array(X):
-        return dask_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
+        return dask_features(X, instances, **choices)
     if stays_where_it_is(X):
-        return device_features(X, instances, standardize=standardize, fit_intercept=fit_intercept)
-    return features_of_table(
-        as_table(X), instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
-    )
+        return device_features(X, instances, **choices)
+    return features_of_table(as_table(X), instances, **choices, copy=copy)
 
 
 def build_problem(
-    features: FeatureMatrix,
-    moments: ClassMoments,
-    *,
-    scale: ColumnScale,
+    scaled: Scaled,
     instances: Instances,
     coding: Coding,
     rule: RadiusRule,
+    *,
     marginal_is_known: bool = False,
 ) -> PosedProblem:
     """Estimate the moments of Phi and set the confidence radii."""
+    features, moments, scale = scaled
     tau = mean_of_phi(moments, coding)
     sample = moment_sample(features, instances.units, coding=coding, scale=scale, moments=moments, tau=tau)
     is_zero = (moments.mean == 0.0) & (moments.variance == 0.0)
@@ -307,7 +273,7 @@ def pose_parts(
         described.append(PartOfRows(present, lifted, partial(_columns_of, data.X, rows[own.rows])))
     scaled = features.parts(whole.problem.scale, described, centre=standardize)
     return [
-        anew(rows) if found is None else whole.like_this(*found, own, rule)
+        anew(rows) if found is None else whole.like_this(found, own, rule)
         for rows, own, found in zip(parts, instances, scaled, strict=True)
     ]
 

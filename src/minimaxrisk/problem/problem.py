@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -35,41 +35,14 @@ from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
+if TYPE_CHECKING:
+    from minimaxrisk.problem.ball import Ball
+
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
 # distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
 # smallest one of the minimax risk (penalties of the support vector machine may be) get a fraction of it.
 ROUNDING = 1e-13
 ROUNDING_FRACTION = 1e-6
-
-
-class UncertaintySet(Protocol):
-    """What the bounds ask of a set of distributions: a box of means (``Problem``), or a ball (``Ball``).
-
-    Coefficients come in the form that the set has: mu on the columns (B x d) for a box, A on the instances
-    (B x n) for a ball.
-    """
-
-    @property
-    def centre(self) -> FloatArray:
-        """The empirical distribution (K x n), which is inside."""
-        ...
-
-    @property
-    def objective(self) -> BayesError:
-        """What the adversary of the minimax risk maximises."""
-        ...
-
-    def scores_of(self, mu: FloatArray, /) -> FloatArray:
-        """Scores of every class for every instance (K x n)."""
-        ...
-
-    def penalty_of(self, mu: FloatArray, /) -> float:
-        """The largest of ``-mu'E_w Phi`` over the set."""
-        ...
-
-    def share_inside(self, distribution: FloatArray, moments: Any = None, /) -> float:
-        """The largest share that a distribution may have in a mixture with the centre inside the set."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -182,6 +155,11 @@ class Problem:
     def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
         """phi of coefficients that are zero but for some components."""
         return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
+
+
+# Coefficients come in the form that the set has: mu on the columns (B x d) for a box, A on the instances
+# (B x n) for a ball.
+UncertaintySet: TypeAlias = "Problem | Ball"
 
 
 def upper_bound(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
@@ -24,10 +24,8 @@ from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.samples.independent_units import Units
 from minimaxrisk.uncertainty.moments import refuse_too_few
-from minimaxrisk.uncertainty.radius import Radii
+from minimaxrisk.uncertainty.radius import SURE_OF_QUANTILE, Radii
 
-# How sure to be that chance in the draws does not make the radius too small.
-SURE_OF_QUANTILE = 0.95
 # Draws x units held at a time.
 MOST_HELD = 1 << 22
 # Fewer units than this, or a variance that is as uncertain as one of so few, tell too little about the tails.
@@ -103,12 +101,6 @@ class UnitMeans:
         return float(distances[place] * widening)
 
 
-class BallRadiusRule(Protocol):
-    """From the units to the radius, as a rule for a box goes from a sample to its radii."""
-
-    def radii(self, sample: UnitMeans, /) -> Radii: ...
-
-
 @dataclass(frozen=True)
 class BallMultiple:
     """A number of standard errors. With a ``confidence`` it is compared with the factor that covers."""
@@ -140,6 +132,9 @@ class BallBootstrap:
         error, covering = sample.standard_error, sample.covering(self.confidence, self.n_draws, self.seed)
         factor = covering / error if error > 0.0 else 1.0
         return Radii(factor * error, factor, broken_assumptions(sample), covers=True, seed=self.seed)
+
+
+BallRadiusRule: TypeAlias = BallMultiple | BallBootstrap
 
 
 def ball_radius_rule_of(parameters: Any, seed: int, *, is_checked: bool = True) -> BallRadiusRule:

@@ -18,6 +18,8 @@ SMALLEST_RADIUS = 1e-9
 # Constraints thinner than this are too thin for a solver's absolute tolerances, and no violation that a
 # caller would accept elsewhere can be accepted there.
 THIN_RADIUS = 1e-5
+# How sure to be that chance in the draws does not make the radii too small.
+SURE_OF_QUANTILE = 0.95
 # The share of delta that the named rules give to the intercept.
 INTERCEPT_SHARE = 0.1
 

@@ -53,6 +53,7 @@ from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.moments import MomentSample, broken_assumptions
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
+    SURE_OF_QUANTILE,
     Radii,
     RadiusRule,
     multiples_of_standard_errors,
@@ -68,8 +69,6 @@ MOST_SHARED = 1 << 25
 FEWEST_LARGEST = 64
 # Draws that one process makes at a time, where several share the work.
 DRAWS_PER_PIECE = 64
-# How sure to be that chance in the draws does not make the radii too small.
-SURE_OF_QUANTILE = 0.95
 # Below so many samples the draws tell too little about the tails of studentised means.
 FEWEST_SAMPLES = 8
 

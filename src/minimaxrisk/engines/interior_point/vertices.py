@@ -494,16 +494,13 @@ def pushed_vertex(point: InteriorPoint, face: Face) -> Candidate | None:
     # Those of the wrong sign are rounding errors.
     coefficients = np.where(is_free, coefficients, np.maximum(coefficients, 0.0))
     # 4) The masses nearest to those of the iterate.
+    v = equations.masses_at(point.system.x)
     try:
-        nearest = _nearest_masses(equations, basis, equations.masses_at(point.system.x))
+        # Rows outside the basis depend on those in it.
+        nearest = _nearest_solution(equations.matrix[basis], equations.right[basis], v)
     except FactorisationError:
         return None
     return equations.vertex(sign * coefficients, nearest, n_pivots)
-
-
-def _nearest_masses(equations: FaceEquations, basis: IntArray, v: FloatArray) -> FloatArray:
-    """The solution of ``M v = right`` nearest to v. Rows outside the basis depend on those in it."""
-    return _nearest_solution(equations.matrix[basis], equations.right[basis], v)
 
 
 def _nearest_solution(matrix: FloatArray, right: FloatArray, v: FloatArray) -> FloatArray:

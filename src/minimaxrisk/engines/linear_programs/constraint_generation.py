@@ -283,8 +283,6 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
         if objective.has_intercept:
             signs, zero = np.repeat(coding.matrix[0], n), np.zeros(1)
             part.add_rows(np.zeros_like(each), each, signs, lower=zero, upper=zero)
-    elif not isinstance(objective, BayesError):
-        raise TypeError(f"no linear program is known for {type(objective).__name__}")
     elif coding.name == "signed":
         # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
         # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further

@@ -36,10 +36,7 @@ class PivotLimitError(SolverError):
 
 
 class TimeLimitError(SolverError):
-    """The solver was stopped at its deadline."""
-
-    def __init__(self) -> None:
-        super().__init__("HiGHS was stopped at its deadline.")
+    """The solver was stopped at its deadline; the caller has a pair already."""
 
 
 @dataclass(frozen=True)
