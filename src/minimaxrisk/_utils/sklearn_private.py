@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn import get_config
 from sklearn.base import _fit_context as fit_context
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -77,6 +77,17 @@ def fit_with(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, group
     return estimator.fit(X, y, **more)
 
 
+def check_classifier(argument: str, value: Any) -> None:
+    try:
+        is_one = not isinstance(value, type) and hasattr(value, "fit") and is_classifier(value)
+    except AttributeError:  # no estimator of scikit-learn, and without its tags
+        is_one = False
+    if not is_one:
+        raise ValueError(
+            f"{argument} must be a classifier (an instance, and not a regressor), got {value!r}."
+        )
+
+
 def _routes_groups(estimator: Any) -> bool:
     is_routing = get_config()["enable_metadata_routing"] and hasattr(estimator, "get_metadata_routing")
     return is_routing and "groups" in get_routing_for_object(estimator).consumes("fit", ["groups"])
@@ -88,6 +99,7 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "check_classifier",
     "check_sample_weight",
     "fit_context",
     "fit_with",

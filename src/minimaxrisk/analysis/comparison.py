@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import BaseCrossValidator, RepeatedStratifiedKFold, StratifiedGroupKFold
@@ -28,7 +28,7 @@ from minimaxrisk._utils.arguments import check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
-from minimaxrisk._utils.sklearn_private import fit_with
+from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
@@ -180,11 +180,7 @@ def compare(
             f"MinimaxRiskClassifier()}}, got {estimators!r}."
         )
     for name, estimator in estimators.items():
-        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and is_classifier(estimator)):
-            raise ValueError(
-                f"estimators[{name!r}] must be a classifier (an instance, and not a regressor), got "
-                f"{estimator!r}."
-            )
+        check_classifier(f"estimators[{name!r}]", estimator)
     y = check_labels(X, y)
     folds = _folds(y, cv, n_repeats, groups, random_state)
     tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]

@@ -38,35 +38,19 @@ class ProbabilityBand:
 class CrossValidatedError:
     """Predictions for each sample by a model that was fitted without its fold.
 
-    Attributes
-    ----------
-    fold_errors : ndarray of shape (2, n_folds)
-        Errors by fold: of the randomized rule the mean probability of wrong labels, and of ``predict``.
-    own_probability : ndarray of shape (n_samples,)
-        The probability that the randomized rule gave to the sample's own label.
-    predicted, own : ndarray of shape (n_samples,)
-        Positions in ``classes_`` of the label that ``predict`` gave, and of the sample's own label.
-    stated : ndarray of shape (n_samples,)
-        The probability that the randomized rule gave to the predicted label.
-    times_wrong : ndarray of shape (n_samples,)
-        How many of the ``n_repeats`` got each sample wrong.
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
-        ``decision_function``, if the model has one.
-    n_repeats : int
-        How often the folds were drawn. All of the above but ``times_wrong`` is about the first time.
-    selection_frequency : ndarray of shape (n_features,) or None
-        Share of all fits that selected each column, if the models select columns.
+    If folds were drawn several times, all but the last two fields and ``times_wrong`` are about the first.
     """
 
+    # A row for the randomized rule, the mean probability of wrong labels, and one for ``predict``.
     fold_errors: FloatArray
-    own_probability: FloatArray
-    predicted: IntArray
-    own: IntArray
-    stated: FloatArray
-    times_wrong: IntArray
-    scores: FloatArray | None = None
+    own_probability: FloatArray  # that the randomized rule gave to the sample's own label
+    predicted: IntArray  # position in ``classes_`` of the label that ``predict`` gave
+    own: IntArray  # and of the sample's own label
+    stated: FloatArray  # the probability that the randomized rule gave to the predicted label
+    times_wrong: IntArray  # how many of the repeats got each sample wrong
+    scores: FloatArray | None = None  # ``decision_function``, if the model has one
     n_repeats: int = 1
-    selection_frequency: FloatArray | None = None
+    selection_frequency: FloatArray | None = None  # share of all fits that selected each column
 
     @property
     def n_folds(self) -> int:

@@ -373,10 +373,8 @@ def check_data(
         Samples with the same entry are not independent, such as measurements of one patient.
     batch : array-like of shape (n_samples,) or None, default=None
         What was measured together; needs ``model``.
-    feature_names : sequence of str or None, default=None
-        Names of the columns; None takes those of a data frame, or numbers.
-    sample_names : sequence of str or None, default=None
-        Names of the samples; None takes the index of a data frame, or numbers.
+    feature_names, sample_names : sequence of str or None, default=None
+        Names of the columns and of the samples; None takes those of a data frame, or numbers.
 
     Returns
     -------

@@ -19,7 +19,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import fresh_copy
+from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.assumptions import (
     UNLIKELY,
@@ -249,7 +248,9 @@ def _by_radii(
     else:
         fit = as_posed_fit(model, X, y, **more, transformer=transformer)
         model, transformer = fit.model, fit.transformer
-    _refuse_without_radii(model, transformer)
+    require(model, "error_bound with method='radii'")
+    if not is_label_free(transformer):
+        raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     found = bound_by_own_radii(
         model, fit, "predict" if rule is None else rule, new=new, limit=float(limit), n_folds=n_folds
@@ -289,7 +290,7 @@ class _Judged:
                 return cls._of_fit(fit)
             more = {"sample_weight": fit.sample_weight}
             model, X, y, groups, transformer = fit.learner, fit.X, fit.y, fit.groups, fit.transformer
-        _check_classifier(model)
+        check_classifier("model", model)
         if X is None or y is None:
             raise ValueError("X and y must be passed: samples, and their labels.")
         if more.get("sample_weight") is not None:
@@ -506,15 +507,6 @@ def _unlike(X: Any, X_new: Any, groups: Any) -> str:
     return reason
 
 
-def _check_classifier(model: Any) -> None:
-    try:
-        is_one = not isinstance(model, type) and hasattr(model, "fit") and is_classifier(model)
-    except AttributeError:  # no estimator of scikit-learn, and without its tags
-        is_one = False
-    if not is_one:
-        raise ValueError(f"model must be a classifier (an instance, and not a regressor), got {model!r}.")
-
-
 def _refuse_what_cannot_be_fitted(learner: Any) -> None:
     """A copy of it must learn from the samples that are not held out, and from nothing else."""
     if learner is None:
@@ -529,12 +521,6 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
         raise ValueError(
             "a hold-out needs X, not a precomputed kernel; pass X, and the kernel as a function."
         )
-
-
-def _refuse_without_radii(model: Any, transformer: Any) -> None:
-    require(model, "error_bound with method='radii'")
-    if not is_label_free(transformer):
-        raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
 
 
 def _by_labels(transformer: Any) -> str:

@@ -65,12 +65,8 @@ def verify(
         The instances that it was fitted on. With other data the certificate is not valid.
     y : array-like of shape (n_samples,) or None, default=None
         Their labels.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        The weights that ``fit`` was given.
-    X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
-        The instances without a label that it was given.
-    groups : array-like of shape (n_samples,) or None, default=None
-        The groups that it was given.
+    sample_weight, X_unlabeled, groups : array-like or None, default=None
+        What else ``fit`` was given.
 
     Returns
     -------
