@@ -43,12 +43,7 @@ from minimaxrisk.guarantees.counting import (
     n_held_out,
 )
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
-from minimaxrisk.guarantees.posed_fit import (
-    PosedFit,
-    as_posed_fit,
-    is_label_free,
-    training_data_of,
-)
+from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, training_data_of
 from minimaxrisk.guarantees.statement import (
     AGREEMENT,
     HOLDOUT,

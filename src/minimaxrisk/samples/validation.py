@@ -37,7 +37,15 @@ from minimaxrisk._utils.dask_arrays import (
     reduce_by_tree,
 )
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
-from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
+from minimaxrisk._utils.stored_tables import (
+    LARGE,
+    StoredArray,
+    Table,
+    is_in_chunks,
+    is_memory_map,
+    not_finite,
+    take_rows,
+)
 
 Place = tuple[int, int, float]  # row, column, value
 
@@ -93,10 +101,7 @@ def _refuse_not_finite(X: Any) -> None:
     ]
     (place,) = fetch([reduce_by_tree(looks, first_place)])
     if place is not None:
-        i, j, value = place
-        raise ValueError(
-            f"X must hold finite numbers, but row {i} has {value} in column {j}; drop or impute such entries."
-        )
+        raise not_finite(f"row {place[0]}", *place[1:])
 
 
 def first_not_finite(chunk: np.ndarray, row: int = 0, column: int = 0) -> Place | None:
