@@ -52,12 +52,9 @@ class Comparison:
     ----------
     names : tuple of str
         The classifiers in the given order; the others are compared with the first.
-    errors : ndarray of shape (n_estimators, n_fits)
-        Share of wrong predictions on each left-out fold.
-    n_features : ndarray of shape (n_estimators, n_fits)
-        Columns that each fitted model uses, of an ensemble those that its members select; NaN if unknown.
-    seconds : ndarray of shape (n_estimators, n_fits)
-        Time of each fit.
+    errors, n_features, seconds : ndarray of shape (n_estimators, n_fits)
+        Of each fit the share of wrong predictions on the left-out fold, the columns that the model uses (of
+        an ensemble those that its members select; NaN if unknown), and the time.
     test_share : float
         Samples in a fold over samples in the others.
     """
@@ -196,15 +193,13 @@ def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int =
     """Common classifiers for such data, untuned. Sparse columns are not centred, so no shrunken centroids."""
     logistic = l1_logistic_regression(n_classes, random_state=random_state)
     scaler = StandardScaler(with_mean=not is_sparse)
-    rivals = {
+    centroids = {"nearest shrunken centroids": make_pipeline(scaler, NearestCentroid(shrink_threshold=0.5))}
+    return {
         "L1 logistic regression": make_pipeline(scaler, logistic),
         "linear SVM": make_pipeline(scaler, LinearSVC(C=0.01, random_state=random_state)),
-        "nearest shrunken centroids": make_pipeline(scaler, NearestCentroid(shrink_threshold=0.5)),
+        **({} if is_sparse else centroids),
         "random forest": RandomForestClassifier(500, random_state=random_state),
     }
-    if is_sparse:
-        del rivals["nearest shrunken centroids"]
-    return rivals
 
 
 def l1_logistic_regression(n_classes: int, *, random_state: int = 0) -> Any:

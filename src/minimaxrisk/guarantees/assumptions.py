@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
 
 # Rows that agree in so many columns of decimals are hardly equal by chance.
@@ -185,7 +185,7 @@ def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float
         rows = random.permutation(table.shape[0])
         rows = rows if unit is None else rows[np.unique(unit[rows], return_index=True)[1]]
         rows = rows[random.permutation(len(rows))[:MOST_ROWS]]
-        tables.append(_dense(table[rows], columns))
+        tables.append(dense_columns(table[rows], columns))
     both = np.vstack(tables)
     both = both[:, np.isfinite(both).all(axis=0)]
     spread = both.std(axis=0)
@@ -198,8 +198,3 @@ def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float
     # Sums of centred rows that count as new: their squares order the exchanges as differences of means do.
     size = np.sum((exchanged @ seen) ** 2, axis=1)
     return float(np.mean(size >= size[0] * (1.0 - 1e-12)))
-
-
-def _dense(X: DataMatrix, columns: IntArray) -> FloatArray:
-    part = X[:, columns]
-    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)

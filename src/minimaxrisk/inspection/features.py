@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
 from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
@@ -257,8 +256,7 @@ class SelectedValuesDisplay(Display):
 
 def _standardised(X: DataMatrix, columns: IntArray) -> FloatArray:
     """The columns as rows, centred and scaled over all samples."""
-    chosen = X[:, columns]
-    values = np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=float).T
+    values = dense_columns(X, columns).T
     scale = values.std(axis=1, keepdims=True)
     return (values - values.mean(axis=1, keepdims=True)) / np.where(scale > 0, scale, 1.0)
 

@@ -21,7 +21,6 @@ from minimaxrisk._utils.arrays import (
     FloatArray,
     IntArray,
     asarray_like,
-    float_types_of,
     is_foreign,
     namespace_of,
     stays_where_it_is,
@@ -241,13 +240,14 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     table = _as_it_is(X)
     if table is None:
         stays = stays_where_it_is(X)
+        xp = namespace_of(X) if stays else np
         return validate_data(
             estimator,
             X,
             *y,
             reset=reset,
             accept_sparse="csr",
-            dtype=float_types_of(X) if stays else [np.float64, np.float32],
+            dtype=[xp.float64, xp.float32],
             ensure_all_finite=not (stays and y),
         )
     if table.dtype.kind not in "biuf":
