@@ -478,7 +478,7 @@ def test_bounds_on_false_selections_need_pairs(wide, pyplot):
     model.set_params(**SINGLE).fit(X, y)
     assert not hasattr(model, "false_selection_bounds_")
     with pytest.raises(
-        ValueError, match="this fit has none; fit .* with complementary=True and subsample=0.5"
+        ValueError, match=r"this fit has none; fit .* with complementary=True and subsample=0.5"
     ):
         StabilityDisplay.from_estimator(model)
 

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import BaseCrossValidator, RepeatedStratifiedKFold, StratifiedGroupKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
@@ -30,6 +30,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk.guarantees.certified import SELECTION, can, unwrapped
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 
@@ -270,10 +271,8 @@ class _OneFit:
 
 def _n_used(fitted: Any) -> float:
     """How many of its columns a fitted classifier uses; NaN if unknown."""
-    last = fitted
-    while isinstance(last, Pipeline) or hasattr(last, "best_estimator_"):  # searches in pipelines, or around
-        last = last[-1] if isinstance(last, Pipeline) else last.best_estimator_
-    if hasattr(last, "selected_features_"):
+    last, _ = unwrapped(fitted)
+    if can(last, SELECTION):
         return float(len(last.selected_features_))
     if hasattr(last, "estimators_") and hasattr(last.estimators_[0], "coef_"):
         return float(np.any([one.coef_.any(axis=0) for one in last.estimators_], axis=0).sum())

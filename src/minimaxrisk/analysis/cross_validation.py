@@ -17,6 +17,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
 # Lower ends of the bands in which probabilities of predicted classes are counted; 1 is a band of its own.
@@ -246,7 +247,7 @@ def _selected(fitted: Any, n_features: int) -> BoolArray | None:
     """None if the model does not select columns, or if steps before it make other columns."""
     *before, last = [step for _, step in fitted.steps] if isinstance(fitted, Pipeline) else [fitted]
     keeps_columns = all(step == "passthrough" or isinstance(step, OneToOneFeatureMixin) for step in before)
-    if not (keeps_columns and hasattr(last, "selected_features_")):
+    if not (keeps_columns and can(last, SELECTION)):
         return None
     is_selected = np.zeros(n_features, dtype=np.bool_)
     is_selected[last.selected_features_] = True

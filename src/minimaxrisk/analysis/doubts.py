@@ -20,7 +20,7 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis import columns, names, scales
 from minimaxrisk.analysis.batches import BatchCheck, check_batches
 from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
-from minimaxrisk.guarantees.certified import SELECTION, can, require
+from minimaxrisk.guarantees.certified import SELECTION, can, check_supported
 from minimaxrisk.samples.validation import check_labels, differences_within
 
 # Pairs of samples in a text.
@@ -407,7 +407,7 @@ def check_data(
     if batch is not None and model is None:
         raise ValueError("batch requires model: we test whether its features predict the batch.")
     if model is not None and not can(model, SELECTION):
-        require(model, "check_data")
+        check_supported(model, "check_data")
     labels = check_labels(X, y)
     values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
     if values.ndim != 2 or values.dtype.kind not in "fiub":

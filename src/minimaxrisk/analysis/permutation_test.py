@@ -41,7 +41,7 @@ from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, nu
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fitting import radius_seed_of
-from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, can, require
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.validation import (
     TrainingData,
@@ -358,7 +358,7 @@ def tested_classifier(fit: PosedFit) -> Any:
 
 def _bounds_of(estimator: Any, sample: _Sample, fit: PosedFit | None = None) -> _Relabelling | _Refitting:
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    require(last, "permutation_test")
+    check_supported(last, "permutation_test")
     if isinstance(estimator, Pipeline) and ignores_labels(estimator, has_weights=sample.weights is not None):
         with quiet_fits():
             transformed = clone(estimator[:-1]).fit_transform(sample.X, sample.y)

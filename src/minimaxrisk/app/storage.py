@@ -9,7 +9,6 @@ whether the bounds are right.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import io
 import json
@@ -25,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arrays import DataMatrix
@@ -38,6 +36,7 @@ from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
+from minimaxrisk.guarantees.certified import check_supported, has_proof
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
 
@@ -68,6 +67,8 @@ TRUSTED = (
     "minimaxrisk.solvers.FullLP",
     "minimaxrisk.solvers.InteriorPoint",
     "numpy.dtype",  # of an imputer
+    "scipy.sparse._csr.csr_array",  # of instances that a kernel was fitted on
+    "scipy.sparse._csr.csr_matrix",
 )
 
 
@@ -308,7 +309,8 @@ def current_versions() -> dict[str, str]:
 
 def _packed(model: SavedModel) -> bytes:
     skops = _skops()
-    classifier = _without_callback(model.classifier)
+    check_supported(model.classifier, "save_model")
+    classifier: Any = model.classifier._without_callback()
     parts = {
         "classifier": classifier,
         "imputer": model.imputer,
@@ -334,21 +336,9 @@ def _packed(model: SavedModel) -> bytes:
     return file.getvalue()
 
 
-def _without_callback(classifier: Any) -> Any:
-    """The same fitted model; what a callback refers to does not belong in a file."""
-    stored = copy.copy(classifier)
-    if isinstance(stored, MinimaxRiskClassifier):
-        return stored.set_params(callback=None)
-    if isinstance(stored, MinimaxRiskClassifierCV):
-        stored.estimator_ = _without_callback(stored.estimator_)
-    if getattr(stored, "estimator", None) is not None:
-        stored.estimator = clone(stored.estimator).set_params(callback=None)
-    return stored
-
-
 def _certificate(classifier: Any) -> dict[str, float] | None:
     """The bounds, which an ensemble need not have."""
-    if not hasattr(classifier, "worst_case_error_"):
+    if not has_proof(classifier):
         return None
     return {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
 

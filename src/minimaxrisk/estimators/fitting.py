@@ -111,7 +111,7 @@ class CallbackBridge:
         self._estimator = estimator
         self._root = self._task = None
         # An estimator inside another one belongs to the tasks of that one, whose callbacks may look at them.
-        if getattr(estimator, "_skl_callbacks", ()) or hasattr(estimator, "_parent_callback_ctx"):
+        if getattr(estimator, "_skl_callbacks", ()) or "_parent_callback_ctx" in vars(estimator):
             self._root = estimator._init_callback_context(max_subtasks=None)
             self._root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             self._task = self._next_task()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -64,7 +65,7 @@ STABILITY = Capability(
 DASK = Capability("takes dask arrays", "pass X.compute(), or use MinimaxRiskClassifier")
 ELSEWHERE = Capability("takes arrays of other libraries", "convert X to NumPy, or use MinimaxRiskClassifier")
 
-# What each public function needs of a model. ``require`` asks for it, and the documentation shows it.
+# What each public function needs of a model. ``check_supported`` asks for it, and the documentation shows it.
 NEEDS: dict[str, tuple[Capability, ...]] = {
     "verify": (PROOF,),
     "worst_case": (PROOF, BOX_OF_MEANS),
@@ -125,6 +126,16 @@ class Certified(Capable, ABC):
         """The estimator whose parameters say what the uncertainty set is."""
         return self
 
+    def _without_callback(self) -> Certified:
+        """A copy for a file, in which what a callback refers to does not belong."""
+        stored = copy(self)
+        for name, value in vars(self).items():
+            if name == "callback":
+                setattr(stored, name, None)
+            elif isinstance(value, Certified):
+                setattr(stored, name, value._without_callback())
+        return stored
+
     @property
     def _has_proof(self) -> bool:
         """Whether the fit was asked for one."""
@@ -162,7 +173,7 @@ def can(model: Any, capability: Capability) -> bool:
     return capability in getattr(model, "_capabilities", ())
 
 
-def require(model: Any, function: str) -> None:
+def check_supported(model: Any, function: str) -> None:
     """Refuse a model that lacks what a function needs."""
     for capability in NEEDS[function]:
         if not can(model, capability):
@@ -208,7 +219,7 @@ def has_proof(model: Any) -> bool:
 
 def certified(model: Any, function: str = "verify") -> Certified:
     """The fitted model that has a proof, and what the function needs; anything else is refused."""
-    require(model, function)
+    check_supported(model, function)
     check_is_fitted(model)
     final: Certified = model._final()
     if not final._has_proof:

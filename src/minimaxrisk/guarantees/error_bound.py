@@ -34,7 +34,7 @@ from minimaxrisk.guarantees.assumptions import (
     reason_against_independence,
     same_law_pvalue,
 )
-from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, has_proof, require, unwrapped
+from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, check_supported, has_proof, unwrapped
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
     agreement_bound,
@@ -243,7 +243,7 @@ def _by_radii(
     else:
         fit = as_posed_fit(model, X, y, **more, transformer=transformer)
         model, transformer = fit.model, fit.transformer
-    require(model, "error_bound with method='radii'")
+    check_supported(model, "error_bound with method='radii'")
     if not is_label_free(transformer):
         raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
     new = None if X_new is None else _checked_new(model, X_new, transformer)

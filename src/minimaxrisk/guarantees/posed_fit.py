@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.guarantees.certified import FittedRule, certified, require, unwrapped
+from minimaxrisk.guarantees.certified import FittedRule, certified, check_supported, unwrapped
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedProblem, pose_by
 from minimaxrisk.samples.validation import TrainingData, check_training_data
@@ -108,7 +108,7 @@ class PosedFit:
     @cached_property
     def posed(self) -> PosedProblem:
         """The box of the model: the one posed anew if that was done and has the same factor."""
-        require(self.model, "worst_case")
+        check_supported(self.model, "worst_case")
         done = self.__dict__.get("posed_anew")
         if done is not None and done.radii.factor == self.model.radius_:
             return done

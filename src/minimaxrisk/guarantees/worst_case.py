@@ -11,7 +11,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.guarantees.certified import ColumnRule, require
+from minimaxrisk.guarantees.certified import ColumnRule, check_supported
 from minimaxrisk.guarantees.posed_fit import as_posed_fit, check_classes, check_rule, rule_probabilities
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.pose import PosedProblem
@@ -105,7 +105,7 @@ def worst_case(
     """
     check_rule(rule)
     fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
-    require(fit.model, "worst_case")
+    check_supported(fit.model, "worst_case")
     check_classes(fit.model, fit.data)
     fitted: Any = fit.model._fitted_rule()
     parameters = fit.model._set_parameters()

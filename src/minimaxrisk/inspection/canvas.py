@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
-from minimaxrisk.guarantees.certified import require, unwrapped
+from minimaxrisk.guarantees.certified import check_supported, unwrapped
 from minimaxrisk.inspection.chart import ALARM, INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
 from minimaxrisk.samples.validation import check_new_data
 
@@ -171,7 +171,7 @@ def _pyplot() -> Any:
 def fitted_model(model: Any, display: str) -> Any:
     """The fitted estimator, which may be in a pipeline or a search, if it has what the display needs."""
     inner = unwrapped(model)[0]
-    require(inner, display)
+    check_supported(inner, display)
     check_is_fitted(inner)
     return inner
 
@@ -210,7 +210,7 @@ def names_of_columns(model: Any, given: Any = None) -> list[str] | None:
     those of the classifier.
     """
     last, before = unwrapped(model)
-    n_features = int(last.n_features_in_)
+    n_features, names_known = int(last.n_features_in_), "feature_names_in_" in dir(model)
     if before is not None:
         n_before = int(model.n_features_in_)
         is_of_pipeline = given is None or len(given) == n_before
@@ -219,7 +219,7 @@ def names_of_columns(model: Any, given: Any = None) -> list[str] | None:
             made = before.get_feature_names_out(old)
         except (AttributeError, ValueError):
             made = None  # a step that names nothing
-        if is_of_pipeline and made is not None and (given is not None or hasattr(model, "feature_names_in_")):
+        if is_of_pipeline and made is not None and (given is not None or names_known):
             return [str(name) for name in made]
         if given is not None and len(given) != n_features:
             raise ValueError(

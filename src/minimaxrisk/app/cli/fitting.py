@@ -105,7 +105,7 @@ def classifier_of(
     single: MinimaxRiskClassifier, kind: Kind, study: Study, together: Together, wanted: Wanted
 ) -> Any:
     """A classifier, one whose radius is chosen for its features, or an ensemble."""
-    if kind.is_ensemble:
+    if kind.has_members:
         return MinimaxRiskEnsembleClassifier(single, n_jobs=wanted.n_jobs, random_state=wanted.random_state)
     if kind.features is None:
         return single

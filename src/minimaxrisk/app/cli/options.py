@@ -65,7 +65,7 @@ class SampleColumns:
 class Kind:
     """What is fitted: a classifier, an ensemble, or one whose radius is chosen for few features."""
 
-    is_ensemble: bool = False
+    has_members: bool = False
     features: str | int | None = None
 
 

@@ -23,8 +23,7 @@ from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_f
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.certified import columns_read_by
+from minimaxrisk.guarantees.certified import OWN_RADII, can, columns_read_by
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.statement import ErrorBound
 
@@ -190,7 +189,7 @@ def _bound(
 
     Training samples do not exceed their own bounds: a bound for new samples needs new samples.
     """
-    if not isinstance(classifier, MinimaxRiskClassifier) or classifier.coverage_ is None:
+    if not can(classifier, OWN_RADII) or classifier._final().coverage_ is None:
         return None
     taken = ~known
     if scale is not None and not scale.agrees:

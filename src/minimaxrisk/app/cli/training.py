@@ -21,7 +21,6 @@ from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
 from minimaxrisk.engines.solution import IterationRecord
-from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.posed_fit import PosedFit
@@ -139,10 +138,11 @@ def train(
         def follow(record: IterationRecord) -> None:
             show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
 
-        if isinstance(classifier, MinimaxRiskClassifier):
+        has_iterations = "callback" in classifier.get_params(deep=False)
+        if has_iterations:
             classifier.set_params(callback=follow)
         classifier.fit(seen, study.y, groups=together.groups)
-    if isinstance(classifier, MinimaxRiskClassifier):
+    if has_iterations:
         classifier.set_params(callback=None)
     fit = PosedFit(classifier, X, study.y, groups=together.groups, transformer=scaler)
     fit.X_transformed = seen  # not transformed again
