@@ -37,12 +37,6 @@ class Solver(BaseEstimator):
     FirstOrder : For what no dense matrix holds.
     ConstraintGeneration : Algorithm 1 of the paper.
     FullLP : One linear program.
-
-    Examples
-    --------
-    >>> from minimaxrisk.solvers import InteriorPoint, Solver
-    >>> isinstance(InteriorPoint(), Solver)
-    True
     """
 
     _name: ClassVar[str]

@@ -25,15 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.assumptions import (
-    UNLIKELY,
-    n_shared_rows,
-    reason_against_independence,
-    same_law_pvalue,
-)
+from minimaxrisk.guarantees.assumptions import reason_against_independence, reason_against_one_law
 from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, check_supported, has_proof, unwrapped
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
@@ -258,7 +252,7 @@ def _by_radii(
     rows = take_rows(fit.X, used)
     doubt = reason_against_independence(rows, np.asarray(fit.y)[used], groups)
     if not doubt and X_new is not None:
-        doubt = _unlike(rows, X_new, groups)
+        doubt = reason_against_one_law(rows, X_new, groups)
     return without_probability(found, doubt)
 
 
@@ -337,6 +331,9 @@ class _Judged:
         """Why the samples are not independent, if they do not look so."""
         return reason_against_independence(self.rows, self.labels, self.groups)
 
+    def doubt_about(self, X_new: Any) -> str:
+        return reason_against_one_law(self.rows, X_new, self.groups)
+
     def holdout(self, test_size: Any, confidence: float, random: Any) -> ErrorBound:
         _refuse_what_cannot_be_fitted(self.learner)
         _refuse_what_cannot_be_fitted(self.transformer)
@@ -380,7 +377,7 @@ def _by_samples(
     named = judged.named(X_new)
     half = judged.holdout(test_size, confidence + delta, random)
     found = replace(judged.agreement(half, X_new, named, delta), confidence=float(confidence))
-    return without_probability(found, judged.doubt or _unlike(judged.rows, X_new, judged.groups))
+    return without_probability(found, judged.doubt or judged.doubt_about(X_new))
 
 
 def _best(
@@ -435,9 +432,7 @@ def _best(
             found += by_method(method)
         except ValueError as obstacle:
             left_out[method] = str(obstacle)
-    unlike = ""
-    if X_new is not None and not judged.doubt:
-        unlike = _unlike(judged.rows, X_new, judged.groups)
+    unlike = "" if X_new is None or judged.doubt else judged.doubt_about(X_new)
     doubts = {method: judged.doubt or (unlike if method in (AGREEMENT, RADII) else "") for method in methods}
     found = [without_probability(one, doubts[one.method]) for one in found]
     return _smallest(found, confidence, left_out, n_classes=len(sample.data.classes))
@@ -476,30 +471,6 @@ def _ruled_out(sample: JudgedSample, *, has_new: bool) -> dict[str, str]:
     elif sample.unit is not None and not sample.are_alike:
         reasons[MAJORITY] = "one sample of each group is drawn, which does not go with sample_weight."
     return reasons
-
-
-def _unlike(X: Any, X_new: Any, groups: Any) -> str:
-    """Why what rests on new instances has no probability, if they are not what they should be.
-
-    If they are of another law, a warning says so, too.
-    """
-    if hasattr(X, "columns") and hasattr(X_new, "columns") and set(X.columns) == set(X_new.columns):
-        X_new = X_new[list(X.columns)]
-    n_shared = n_shared_rows(X, X_new)
-    if n_shared:
-        return f"{n_shared} of the new instances are rows of X, and took part in the fit"
-    pvalue = same_law_pvalue(X, X_new, groups)
-    if pvalue is None or pvalue >= UNLIKELY:
-        return ""
-    reason = (
-        f"X_new does not look like instances of the same law as X (p = {pvalue:.3f} when rows are exchanged)"
-    )
-    warn(
-        f"{reason}: another cohort, batch or mixture of classes. The bounds hold for samples like X; "
-        "errors on these new instances may be larger.",
-        UserWarning,
-    )
-    return reason
 
 
 def _refuse_what_cannot_be_fitted(learner: Any) -> None:

@@ -137,10 +137,8 @@ class WorstCaseDistributionDisplay(Display):
         mass on other labels.
     own_mass, other_mass : ndarray of shape (n_shown,)
         Mass on a sample's own label, and on all others.
-    n_samples : int
-        Number of labelled samples, drawn or not.
-    n_ambiguous : int
-        How many of them are ambiguous.
+    n_samples, n_ambiguous : int
+        Number of labelled samples, and of ambiguous ones among them, drawn or not.
     total_other_mass : float
         Mass on other labels, over all labelled samples.
     n_unlabeled, unlabeled_mass : int, float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from math import isclose, isqrt
 from typing import Any, Self
@@ -263,14 +263,10 @@ class PermutationTestDisplay(Display):
 
     Parameters
     ----------
-    statistic : float
-        R* of the observed labels.
-    pvalue : float
-        Its p-value.
-    n_permutations : int
-        Permutations that were compared with the observed labels.
-    n_no_larger : int
-        How many of them have no larger R*.
+    statistic, pvalue : float
+        R* of the observed labels, and its p-value.
+    n_permutations, n_no_larger : int
+        Permutations that were compared with the observed labels, and how many of them have no larger R*.
     null_distribution : ndarray of shape (n_null,)
         R* of those permutations whose R* was computed.
     noise_floor : float or None, default=None
@@ -320,10 +316,7 @@ class PermutationTestDisplay(Display):
         PermutationTestDisplay
             Ready to ``plot``.
         """
-        drawn = (
-            *("statistic", "pvalue", "n_permutations", "n_no_larger"),
-            *("null_distribution", "noise_floor"),
-        )
+        drawn = tuple(field.name for field in fields(cls))
         canvas.check_attributes("result", result, "a result of minimaxrisk.permutation_test", drawn)
         floors = [value for level, value in result.noise_floor.items() if isclose(level, LEVEL)]
         return cls(
@@ -345,8 +338,12 @@ class PermutationTestDisplay(Display):
         edges : ndarray of shape (n_bins + 1,)
             Edges of the bins.
         """
-        counts, edges = np.histogram(self.null_distribution, bins=_bin_edges(self.null_distribution))
-        return counts, edges
+        # Bins of one width: rules that look at quartiles fail where most permutations give the same R*.
+        values = self.null_distribution
+        low, high = float(values.min()), float(values.max())
+        widen = max(0.0, NARROWEST_RANGE - (high - low)) / 2
+        n_bins = min(max(isqrt(len(values)), FEWEST_BINS), MOST_BINS)
+        return np.histogram(values, bins=np.linspace(low - widen, high + widen, n_bins + 1))
 
     def _chart(self) -> Chart:
         counts, edges = self.histogram()
@@ -369,11 +366,3 @@ class PermutationTestDisplay(Display):
             title=f"R* of the labels against permuted ones, p = {self.pvalue:.3g} "
             f"with {self.n_permutations} permutations",
         )
-
-
-def _bin_edges(values: FloatArray) -> FloatArray:
-    """Bins of one width: rules that look at quartiles fail where most permutations give the same R*."""
-    low, high = float(values.min()), float(values.max())
-    widen = max(0.0, NARROWEST_RANGE - (high - low)) / 2
-    n_bins = min(max(isqrt(len(values)), FEWEST_BINS), MOST_BINS)
-    return np.linspace(low - widen, high + widen, n_bins + 1)
