@@ -140,10 +140,8 @@ def check_batches(
         A fitted classifier.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The instances that it was fitted on.
-    y : array-like of shape (n_samples,)
-        Their labels.
-    batch : array-like of shape (n_samples,)
-        The batch of each sample.
+    y, batch : array-like of shape (n_samples,)
+        Their labels, and the batch of each.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent: the test counts as
         many samples as the groups are worth. They stay in one fold if every group lies in one batch.

@@ -38,12 +38,8 @@ class Doubt:
     kind : str
         What it concerns: ``"copies"``, ``"groups"``, ``"strata"``, ``"batch"``, ``"leak"``, ``"clinical"``,
         ``"scale"``, ``"missing"``, ``"labels"`` or ``"names"``.
-    brief : str
-        What is wrong, in a few words.
-    text : str
-        What is wrong and why it matters.
-    remedy : str
-        What to do.
+    brief, text, remedy : str
+        What is wrong in a few words, what is wrong and why it matters, and what to do.
     is_about_validity : bool
         Whether errors and bounds may mean nothing as long as this is not settled.
     columns : tuple of str
@@ -369,10 +365,9 @@ def check_data(
         Their labels.
     model : MinimaxRiskClassifier or None, default=None
         A classifier that was fitted on these data. With it, what its columns give away is looked for too.
-    groups : array-like of shape (n_samples,) or None, default=None
-        Samples with the same entry are not independent, such as measurements of one patient.
-    batch : array-like of shape (n_samples,) or None, default=None
-        What was measured together; needs ``model``.
+    groups, batch : array-like of shape (n_samples,) or None, default=None
+        Samples that are not independent, such as measurements of one patient, have the same entry in
+        ``groups``, and those measured together in ``batch``, which needs ``model``.
     feature_names, sample_names : sequence of str or None, default=None
         Names of the columns and of the samples; None takes those of a data frame, or numbers.
 

@@ -211,7 +211,14 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
             found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
             for name, value in vars(found).items():
                 setattr(self, f"{name}_", value)
-            self._warn_if_nothing_is_kept()
+            if not self._get_support_mask().any():
+                most = float(self.selection_frequencies_.max())
+                warn(
+                    f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the "
+                    f"most stable one was selected from {most:.0%}. Lower the threshold or the radius to "
+                    "keep more columns, which are then less reliable.",
+                    UserWarning,
+                )
         return self
 
     def _halve(
@@ -231,16 +238,6 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
             max_features=self.max_features,
         )
         return select, halves
-
-    def _warn_if_nothing_is_kept(self) -> None:
-        if not self._get_support_mask().any():
-            most = float(self.selection_frequencies_.max())
-            warn(
-                f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
-                f"stable one was selected from {most:.0%}. Lower the threshold or the radius to keep more "
-                "columns, which are then less reliable.",
-                UserWarning,
-            )
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns.

@@ -23,11 +23,9 @@ class Certificate:
 
     Attributes
     ----------
-    lower, upper : float
-        The recomputed bounds; NaN where one cannot be computed, since the data have other labels or another
-        number of rows.
-    gap : float
-        The difference of the two.
+    lower, upper, gap : float
+        The recomputed bounds and their difference; NaN where one cannot be computed, since the data have
+        other labels or another number of rows.
     valid : bool
         True when everything is finite, the stored distribution is one, ``lower <= upper``, and the stored
         bounds, radii, coverage and all that is derived from them are confirmed.

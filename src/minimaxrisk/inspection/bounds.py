@@ -27,10 +27,8 @@ class BoundPathDisplay(Display):
         Radii or iterations, ascending.
     x_label : str
         What they are.
-    lower, upper : ndarray of shape (n_points,)
-        Certified bounds.
-    n_features : ndarray of shape (n_points,)
-        Number of features.
+    lower, upper, n_features : ndarray of shape (n_points,)
+        Certified bounds, and the number of features.
     n_features_label : str
         What is counted: selected columns, or what a solver works on.
 

@@ -147,10 +147,8 @@ class FeatureCountDisplay(Display):
 
     Parameters
     ----------
-    radii : ndarray of shape (n_radii,)
-        The grid, descending.
-    n_features : ndarray of shape (n_radii,)
-        Number of columns that the fit on all samples selects.
+    radii, n_features : ndarray of shape (n_radii,)
+        The grid, descending, and the number of columns that the fit on all samples selects.
     mean_loss, standard_error : ndarray of shape (n_radii,)
         Mean loss of the folds and its standard error; NaN where there is one fold only.
     best, few : int

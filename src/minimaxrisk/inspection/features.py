@@ -116,10 +116,8 @@ class SelectedValuesDisplay(Display):
     ----------
     names : list of str
         Features, the most important one first.
-    columns : ndarray of int
-        Their columns in the data.
-    samples : ndarray of int
-        Positions of the drawn samples in the data, class by class.
+    columns, samples : ndarray of int
+        Their columns, and the positions of the drawn samples, class by class, in the data.
     sample_names : list of str
         Their names.
     labels : ndarray of int

@@ -6,7 +6,7 @@ metadata first, and then by their values, on the workers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -282,19 +282,9 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         X = namespace_of(data.X).concat([data.X, asarray_like(data.X, to_numpy(more))], axis=0)
     else:
         X = np.vstack([data.X, to_numpy(more)])
-
-    def with_zeros(values: Any) -> Any:
-        return None if values is None else np.pad(values, (0, more.shape[0]))
-
-    return TrainingData(
-        X=X,
-        classes=data.classes,
-        labels=with_zeros(data.labels),
-        weights=with_zeros(data.weights),
-        n_unlabeled=more.shape[0],
-        counts=with_zeros(data.counts),
-        groups=with_zeros(data.groups),
-    )
+    of_rows = {name: getattr(data, name) for name in ("labels", "weights", "counts", "groups")}
+    padded = {name: np.pad(each, (0, more.shape[0])) for name, each in of_rows.items() if each is not None}
+    return replace(data, X=X, n_unlabeled=more.shape[0], **padded)
 
 
 def _in_memory(X: Any) -> np.ndarray:
@@ -359,7 +349,9 @@ def check_labels(X: Any, y: Any) -> np.ndarray:
     refuse_other_order(X, y)
     check_label_values(y)
     labels, n = np.asarray(y), num_samples(X)
-    if labels.ndim != 1 or len(labels) != n:
+    if labels.shape == (n, 1):
+        labels = labels.ravel()
+    if labels.shape != (n,):
         raise ValueError(
             f"y must be 1-D with one label for each of the {n} samples, got shape {labels.shape}."
         )
