@@ -16,7 +16,7 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArra
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy
-from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
 
@@ -238,9 +238,12 @@ class _LeftOut:
         groups = None if self.groups is None else self.groups[train]
         with quiet_fits():
             fitted = fit_with(clone(self.fresh), take_rows(self.X, train), self.y[train], groups=groups)
-        scores = fitted.decision_function(left_out) if hasattr(fitted, "decision_function") else None
-        predicted = np.searchsorted(fitted.classes_, fitted.predict(left_out))
-        return _Outcome(fitted.predict_proba(left_out), predicted, scores, _selected(fitted, self.X.shape[1]))
+        scores = (
+            in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
+        )
+        predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))
+        probabilities = in_memory(fitted.predict_proba(left_out))
+        return _Outcome(probabilities, predicted, scores, _selected(fitted, self.X.shape[1]))
 
 
 def _selected(fitted: Any, n_features: int) -> BoolArray | None:

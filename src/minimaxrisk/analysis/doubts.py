@@ -401,7 +401,7 @@ def check_data(
     """
     if batch is not None and model is None:
         raise ValueError("batch requires model: we test whether its features predict the batch.")
-    if model is not None and not can(model, SELECTION):
+    if model is not None:
         check_supported(model, "check_data")
     labels = check_labels(X, y)
     values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)

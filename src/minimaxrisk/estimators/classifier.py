@@ -27,6 +27,7 @@ from minimaxrisk.estimators.fitting import engine_settings_of, warn_about_work
 from minimaxrisk.estimators.prediction import draw_labels
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,
+    COLUMNS,
     DASK,
     ELSEWHERE,
     HISTORY,
@@ -114,8 +115,9 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     weight_kind : {"auto", "counts", "importance"}, default="auto"
         What ``sample_weight`` means to the confidence radii. ``"counts"``: a weight of 2 is the row twice,
         and n is the sum of the weights. ``"importance"``: a weight says how much a sample matters, as in a
-        survey, and :math:`n = (\sum w)^2 / \sum w^2`. ``"auto"`` takes whole numbers for counts. Class
-        weights are always of the second kind.
+        survey, and :math:`n = (\sum w)^2 / \sum w^2`. ``"auto"`` takes whole numbers for counts where R* is a
+        score, and for importance, with a notice, under a named radius. Class weights are always of the second
+        kind.
     random_state : int, RandomState instance or None, default=None
         Used by ``predict`` when ``deterministic=False``, and by ``fit`` for the draws of
         ``radius="bootstrap"``, where None is a fixed seed: they serve to compute a number.
@@ -241,7 +243,18 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     _set_kind = BOX
     _capabilities = frozenset(
-        {PROOF, BOX_OF_MEANS, OWN_RADII, OTHER_LABELS, SELECTION, HISTORY, RADIUS_PATH, DASK, ELSEWHERE}
+        {
+            COLUMNS,
+            PROOF,
+            BOX_OF_MEANS,
+            OWN_RADII,
+            OTHER_LABELS,
+            SELECTION,
+            HISTORY,
+            RADIUS_PATH,
+            DASK,
+            ELSEWHERE,
+        }
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"auto", *solvers.BY_NAME}), solvers.Solver],

@@ -25,6 +25,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of, warn_about_work
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,
+    COLUMNS,
     DASK,
     ELSEWHERE,
     MEMBERS,
@@ -187,7 +188,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     """
 
     _set_kind = BOX
-    _capabilities = frozenset({PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, DASK, ELSEWHERE})
+    _capabilities = frozenset({COLUMNS, PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, DASK, ELSEWHERE})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [MinimaxRiskClassifier, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

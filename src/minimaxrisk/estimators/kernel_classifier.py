@@ -22,7 +22,7 @@ from minimaxrisk.engines.solution import (
 )
 from minimaxrisk.estimators.certified import CertifiedClassifier, refuse_container
 from minimaxrisk.features.kernel import KERNELS
-from minimaxrisk.guarantees.certified import HISTORY, OTHER_LABELS, PROOF, Claim
+from minimaxrisk.guarantees.certified import COLUMNS, HISTORY, OTHER_LABELS, PROOF, Claim
 from minimaxrisk.guarantees.claims import claims_of_ball
 from minimaxrisk.problem.ball import Ball, PosedBall
 from minimaxrisk.problem.rule import KernelRule, LinearRule
@@ -148,7 +148,7 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
     """
 
     _set_kind = BALL
-    _capabilities = frozenset({PROOF, OTHER_LABELS, HISTORY})
+    _capabilities = frozenset({COLUMNS, PROOF, OTHER_LABELS, HISTORY})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],

@@ -43,7 +43,8 @@ PROOF = Capability(
 )
 BOX_OF_MEANS = Capability(
     "has an interval for the mean of each column",
-    "verify(model, X, y) recomputes the bounds of its R*, and error_bound(model, X, y) bounds its error",
+    "use verify(model, X, y), which recomputes the bounds of its R*, or error_bound(model, X, y), which "
+    "bounds its error",
 )
 OWN_RADII = Capability("is one linear rule with radii of its own", "use method='holdout'")
 OTHER_LABELS = Capability(
@@ -51,6 +52,7 @@ OTHER_LABELS = Capability(
     "pass a MinimaxRiskClassifier or a MinimaxRiskKernelClassifier; for a search or an ensemble its "
     "estimator, with a radius chosen beforehand",
 )
+COLUMNS = Capability("is a classifier of this library", "pass one of its classifiers")
 SELECTION = Capability(
     "selects columns", "use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns"
 )
@@ -72,7 +74,7 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
     "error_bound": (),
     "error_bound with method='radii'": (PROOF, OWN_RADII),
     "permutation_test": (OTHER_LABELS,),
-    "check_data": (PROOF,),
+    "check_data": (COLUMNS,),
     "check_batches": (PROOF,),
     "training_scale": (PROOF,),
     "compare": (),

@@ -42,6 +42,7 @@ from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import Provenance, is_bundle_kept, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.guarantees.certified import check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit
 
 # The first line of a GCT file.
@@ -137,6 +138,7 @@ def report_and_write(
 ) -> None:
     """Write the page of a stored model; exit status 1 if these are not its training data."""
     saved = load_first(model)
+    check_supported(saved.classifier, "report")
     study = read_for_model(saved, source, console)
     refuse_too_many(wanted.n_permutations, len(study.sample_names))
     X = filled(saved.imputer, study, console)

@@ -1,0 +1,81 @@
+"""Model files of every kind with every command: it works, or one sentence says what to use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
+)
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.storage import SavedModel, fingerprint, save_model
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.certified import NEEDS, can, has_proof
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("skops")
+pytest.importorskip("jinja2")
+pytest.importorskip("vl_convert")
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+
+SMALL = {"n_estimators": 8, "subsample": 0.5, "random_state": 0}
+MODELS = {
+    "classifier": MinimaxRiskClassifier(callback=lambda record: None),
+    "bound": MinimaxRiskClassifier(radius="bonferroni"),
+    "cv": MinimaxRiskClassifierCV(
+        MinimaxRiskClassifier(callback=lambda record: None), radii=[1.0, 2.0], cv=2
+    ),
+    "ensemble": MinimaxRiskEnsembleClassifier(**SMALL),
+    "uncertified": MinimaxRiskEnsembleClassifier(**SMALL, certify=False),
+    "kernel": MinimaxRiskKernelClassifier(callback=lambda record: None),
+    "rbf": MinimaxRiskKernelClassifier("rbf", radius="bootstrap"),
+}
+BRIEF = ["--folds", "2", "--permutations", "3", "--radii", "0", "--no-guarantee", "-q"]
+
+
+def labels_of(study):
+    return np.where(study.target, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    study = make_expression(30, 12, n_informative=4, effect=1.5, random_state=0)
+    path = tmp_path_factory.mktemp("commands") / "genes.csv"
+    pd.DataFrame(study.data, columns=study.feature_names).assign(kind=labels_of(study)).to_csv(
+        path, index=False
+    )
+    return path, study
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_commands_on_a_model_file(name, table, capsys):
+    path, study = table
+    X, names = study.data, study.feature_names
+    y = labels_of(study)
+    model, file = MODELS[name].fit(X, y), path.with_name(f"{name}.skops")
+    save_model(SavedModel(model, names, target="kind", fingerprint=fingerprint(X, y, names)), file)
+
+    def run(*arguments):
+        status, streams = main([str(each) for each in arguments]), capsys.readouterr()
+        assert "Error" not in streams.err
+        return status, streams
+
+    status, streams = run("predict", file, path, "--ignore", "kind")
+    assert status == 0
+    named = [line.split(",")[1] for line in streams.out.splitlines()[1:]]
+    np.testing.assert_array_equal(named, model.predict(X))
+    status, streams = run("verify", file, path)
+    assert (status == 0) == has_proof(model)
+    if not has_proof(model):
+        assert "fit it with certify=True for a bound" in streams.err
+    page = path.with_suffix(".html")
+    status, streams = run("report", file, path, "--out", page, *BRIEF)
+    is_possible = has_proof(model) and all(can(model, each) for each in NEEDS["report"])
+    assert (status == 0) == is_possible
+    if not is_possible:
+        (line,) = streams.err.strip().splitlines()
+        assert "report is not supported for" in line or "fit it with certify=True" in line
