@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -181,9 +182,9 @@ def compare(
         check_classifier(f"estimators[{name!r}]", estimator)
     y = check_labels(X, y)
     folds = _folds(y, cv, n_repeats, groups, random_state)
-    tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
+    tasks = [(name, *fold) for fold in folds for name in estimators]
     with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
-        one_fit = _OneFit(dict(estimators), X, y, folds, groups)
+        one_fit = partial(_one_fit, dict(estimators), X, y, groups)
         found = parallel_map(one_fit, tasks, n_jobs=n_jobs, progress=progress)
     values = np.array(found).reshape(len(folds), len(estimators), 3).transpose(2, 1, 0)
     shares = [len(test) / len(train) for train, test in folds]
@@ -242,31 +243,22 @@ def _folds(
     return folds
 
 
-@dataclass(frozen=True)
-class _OneFit:
-    """Error, columns and seconds of a classifier on a fold; an object, to be sent to other processes."""
-
-    estimators: dict[str, Any]
-    X: Any
-    y: np.ndarray
-    folds: list[tuple[IntArray, IntArray]]
-    groups: Any
-
-    def __call__(self, task: tuple[str, int]) -> tuple[float, float, float]:
-        name, fold = task
-        train, test = self.folds[fold]
-        learn, left_out = take_rows(self.X, train), take_rows(self.X, test)
-        groups = None if self.groups is None else take_rows(self.groups, train)
-        begun = time.perf_counter()
-        try:
-            with quiet_fits():
-                fitted = fit_with(clone(self.estimators[name]), learn, self.y[train], groups=groups)
-            seconds = time.perf_counter() - begun
-            predicted = np.asarray(fitted.predict(left_out))
-        except ValueError as problem:
-            raise CannotFitError(name, str(problem)) from problem
-        error = float(np.mean(predicted != self.y[test]))
-        return error, _n_used(fitted), seconds
+def _one_fit(
+    estimators: Mapping[str, Any], X: Any, y: np.ndarray, groups: Any, task: tuple[str, IntArray, IntArray]
+) -> tuple[float, float, float]:
+    """Error, columns and seconds of a classifier on a fold."""
+    name, train, test = task
+    learn, left_out = take_rows(X, train), take_rows(X, test)
+    own = None if groups is None else take_rows(groups, train)
+    begun = time.perf_counter()
+    try:
+        with quiet_fits():
+            fitted = fit_with(clone(estimators[name]), learn, y[train], groups=own)
+        seconds = time.perf_counter() - begun
+        predicted = np.asarray(fitted.predict(left_out))
+    except ValueError as problem:
+        raise CannotFitError(name, str(problem)) from problem
+    return float(np.mean(predicted != y[test])), _n_used(fitted), seconds
 
 
 def _n_used(fitted: Any) -> float:

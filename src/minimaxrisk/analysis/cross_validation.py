@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,9 @@ def cross_validated_error(
         splitter = stratified_folds(model, y, n_folds, seed, groups)
         repeats.append(list(splitter.split(np.zeros(len(y)), own)))
     folds, all_folds = repeats[0], [fold for repeat in repeats for fold in repeat]
-    outcomes = parallel_map(_LeftOut(predicting_copy(model), X, y, groups), all_folds, n_jobs=n_jobs)
+    outcomes = parallel_map(
+        partial(_left_out, predicting_copy(model), X, y, groups), all_folds, n_jobs=n_jobs
+    )
     first = outcomes[: len(folds)]
     predicted = _gathered(folds, [one.predicted for one in first])
     probabilities = _gathered(folds, [one.probabilities for one in first])
@@ -223,27 +226,19 @@ class _Outcome:
     selected: BoolArray | None
 
 
-@dataclass(frozen=True)
-class _LeftOut:
-    """Fits a model without a fold and predicts it; an object, so that it can go to other processes."""
-
-    fresh: Any
-    X: DataMatrix
-    y: np.ndarray
-    groups: np.ndarray | None
-
-    def __call__(self, fold: tuple[IntArray, IntArray]) -> _Outcome:
-        train, test = fold
-        left_out = take_rows(self.X, test)
-        groups = None if self.groups is None else self.groups[train]
-        with quiet_fits():
-            fitted = fit_with(clone(self.fresh), take_rows(self.X, train), self.y[train], groups=groups)
-        scores = (
-            in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
-        )
-        predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))
-        probabilities = in_memory(fitted.predict_proba(left_out))
-        return _Outcome(probabilities, predicted, scores, _selected(fitted, self.X.shape[1]))
+def _left_out(
+    fresh: Any, X: DataMatrix, y: np.ndarray, groups: np.ndarray | None, fold: tuple[IntArray, IntArray]
+) -> _Outcome:
+    """Fit a model without a fold and predict it."""
+    train, test = fold
+    left_out = take_rows(X, test)
+    own = None if groups is None else groups[train]
+    with quiet_fits():
+        fitted = fit_with(clone(fresh), take_rows(X, train), y[train], groups=own)
+    scores = in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
+    predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))
+    probabilities = in_memory(fitted.predict_proba(left_out))
+    return _Outcome(probabilities, predicted, scores, _selected(fitted, X.shape[1]))
 
 
 def _selected(fitted: Any, n_features: int) -> BoolArray | None:
