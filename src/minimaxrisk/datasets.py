@@ -28,18 +28,13 @@ class ExpressionLaw:
 
     Parameters
     ----------
-    level : ndarray of shape (n_features,)
-        Means of the genes in class 0.
-    scale : ndarray of shape (n_features,)
-        Standard deviations of the genes within the classes.
-    shift : ndarray of shape (n_features,)
-        Differences of the means of the classes, in these standard deviations.
+    level, scale, shift : ndarray of shape (n_features,)
+        Means of the genes in class 0, standard deviations within the classes, and differences of the means of
+        the classes in these.
     module_size : int
         Genes per module.
-    correlation : float
-        The correlation rho between genes of one module, in [0, 1).
-    positive : float
-        Probability of class 1.
+    correlation, positive : float
+        The correlation rho between genes of one module, in [0, 1), and the probability of class 1.
 
     See Also
     --------
@@ -173,10 +168,8 @@ def make_expression(
         The difference of the means in standard deviations; its sign is random per gene.
     module_size : int, default=20
         Genes per module.
-    correlation : float, default=0.5
-        The correlation between genes of one module, in [0, 1).
-    positive : float, default=0.5
-        Probability of class 1.
+    correlation, positive : float, default=0.5
+        The correlation between genes of one module, in [0, 1), and the probability of class 1.
     random_state : int, RandomState instance or None, default=None
         Seed; an int gives the same study every time.
 
@@ -198,9 +191,7 @@ def make_expression(
     (1000, 200)
     """
     if not 0 <= n_informative <= n_features:
-        raise ValueError(
-            f"n_informative must lie between 0 and n_features={n_features}, got {n_informative}."
-        )
+        raise ValueError(f"n_informative must lie between 0 and {n_features=}, got {n_informative}.")
     if not 0.0 <= correlation < 1.0:
         raise ValueError(f"correlation must lie in [0, 1), got {correlation}.")
     if n_samples < 2 or n_features < 1 or module_size < 1:

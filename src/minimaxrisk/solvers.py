@@ -37,12 +37,6 @@ class Solver(BaseEstimator):
     FirstOrder : For what no dense matrix holds.
     ConstraintGeneration : Algorithm 1 of the paper.
     FullLP : One linear program.
-
-    Examples
-    --------
-    >>> from minimaxrisk.solvers import InteriorPoint, Solver
-    >>> isinstance(InteriorPoint(), Solver)
-    True
     """
 
     _name: ClassVar[str]
@@ -57,7 +51,20 @@ class Solver(BaseEstimator):
         return self.get_params(deep=False)
 
 
-class InteriorPoint(Solver):
+class _Iterative(Solver):
+    """Of the two that take iterations up to a gap."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_iter": [_POSITIVE_INTEGER, None],
+        "max_seconds": _MAX_SECONDS,
+    }
+
+    def __init__(self, *, max_iter: int | None = None, max_seconds: float | None = None) -> None:
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+
+
+class InteriorPoint(_Iterative):
     """Goes through the inside of the uncertainty set and ends at the exact vertex; the default.
 
     It stops at a certified gap of the estimator's ``gap_tol``, for which None is 1e-6.
@@ -88,17 +95,9 @@ class InteriorPoint(Solver):
     """
 
     _name = "interior-point"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "max_iter": [_POSITIVE_INTEGER, None],
-        "max_seconds": _MAX_SECONDS,
-    }
-
-    def __init__(self, *, max_iter: int | None = None, max_seconds: float | None = None) -> None:
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
 
 
-class FirstOrder(Solver):
+class FirstOrder(_Iterative):
     """Primal-dual steps that only multiply by the data, for many samples with many features, such as texts.
 
     They need no more memory than the data, and stop at a certified gap of the estimator's ``gap_tol``, for
@@ -109,9 +108,7 @@ class FirstOrder(Solver):
     max_iter : int or None, default=None
         The largest number of steps; None is 5000.
     max_seconds : float or None, default=None
-        The solver stops, after one of every ten steps, when so much time has passed. The bounds of the best
-        pair so far are valid; ``converged_`` is False, and a ``ConvergenceWarning`` says which gap was
-        reached.
+        The solver stops, after one of every ten steps, when so much time has passed, as ``InteriorPoint``.
 
     See Also
     --------
@@ -130,14 +127,6 @@ class FirstOrder(Solver):
     """
 
     _name = "first-order"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "max_iter": [_POSITIVE_INTEGER, None],
-        "max_seconds": _MAX_SECONDS,
-    }
-
-    def __init__(self, *, max_iter: int | None = None, max_seconds: float | None = None) -> None:
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
 
 
 class ConstraintGeneration(Solver):
@@ -175,9 +164,7 @@ class ConstraintGeneration(Solver):
         uncertainty set to :math:`\alpha`. It ends for any data, often after fewer iterations. Components
         with a radius below ``epsilon`` are added from a hundredth of their radius on.
     max_seconds : float or None, default=None
-        The solver stops when so much time has passed, also within a linear program. The bounds of the best
-        pair so far are valid; ``converged_`` is False, and a ``ConvergenceWarning`` says which gap was
-        reached.
+        The solver stops when so much time has passed, also within a linear program, as ``InteriorPoint``.
 
     See Also
     --------
@@ -248,8 +235,8 @@ class FullLP(Solver):
     Parameters
     ----------
     max_seconds : float or None, default=None
-        HiGHS stops, between two pivots, when so much time has passed. The bounds are then those of no
-        features at all; ``converged_`` is False, and a ``ConvergenceWarning`` says which gap was reached.
+        HiGHS stops, between two pivots, when so much time has passed, as ``InteriorPoint`` does, but the
+        bounds are then those of no features at all.
 
     See Also
     --------

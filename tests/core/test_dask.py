@@ -407,7 +407,7 @@ def test_a_missing_value_shows_at_its_chunk(in_memory):
     spoiled[33, in_memory.selected_features_[0]] = np.nan
     lazy = in_memory.predict(da.from_array(spoiled, chunks=(25, 170)))
     lazy[:25].compute()
-    with pytest.raises(ValueError, match=rf"row 33 has nan in column {in_memory.selected_features_[0]};"):
+    with pytest.raises(ValueError, match=rf"NaN at row 33, column {in_memory.selected_features_[0]},"):
         lazy.compute()
 
 
@@ -451,7 +451,7 @@ WRONG = {
         lambda: da.from_array(X, chunks=(25, 170))[da.from_array(X[:, 0] > 0, chunks=25)],
         r"unknown size .* call X = X.compute_chunk_sizes\(\)",
     ),
-    "infinity in one chunk": (with_nan, "row 41 has inf in column 317; drop or impute"),
+    "infinity in one chunk": (with_nan, "X contains infinity at row 41, column 317, but all entries"),
     "too few rows": (lambda: da.from_array(X[:50]), "got 50 rows of a dask array and 60 labels"),
     "text": (lambda: da.from_array(X.astype(str)), r"must be numeric, got a dask array of dtype <U"),
     "objects": (

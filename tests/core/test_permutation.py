@@ -351,7 +351,7 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
         ({"n_jobs": "2"}, "n_jobs must be an integer or None, got '2'"),
         ({"gap_tol": "small"}, "gap_tol must be positive, got 'small'"),
         ({"strata": np.arange(30)}, "each of the 30 strata holds one class only"),
-        ({"y": np.arange(29) % 2}, "same number of samples, got 30 and 29"),
+        ({"y": np.arange(29) % 2}, "one label for each of the 30 samples, got shape"),
         ({"y": np.zeros(30)}, "at least 2 classes"),
         (
             {"estimator": LogisticRegression()},
@@ -366,6 +366,16 @@ def test_bad_input(noise, changes, message):
     arguments = {"estimator": MinimaxRiskClassifier(), "X": X, "y": y, "n_permutations": 3} | changes
     with pytest.raises(ValueError, match=message):
         permutation_test(**arguments)
+
+
+def test_labels_are_matched_by_position(noise):
+    pd = pytest.importorskip("pandas")
+    X, y = (pd.DataFrame(each, index=[f"s{i}" for i in range(30)]) for each in noise)
+    arguments = {"n_permutations": 9, "random_state": 0}
+    found = permutation_test(MinimaxRiskClassifier(), X, y, **arguments)
+    assert found.pvalue == permutation_test(MinimaxRiskClassifier(), *noise, **arguments).pvalue
+    with pytest.raises(ValueError, match="y has the index of X in another order"):
+        permutation_test(MinimaxRiskClassifier(), X, y[0].iloc[::-1], **arguments)
 
 
 # By value, so that processes need not import this module.

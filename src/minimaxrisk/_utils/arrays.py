@@ -67,12 +67,6 @@ def namespace_of(X: Any) -> Any:
     return _NAMESPACES[kind]
 
 
-def float_types_of(X: Any) -> list[Any]:
-    """float64 and float32 as the array's library names them."""
-    xp = namespace_of(X)
-    return [xp.float64, xp.float32]
-
-
 def to_numpy(X: Any) -> np.ndarray:
     """Arrays of other libraries as NumPy arrays; anything else is returned unchanged."""
     if not is_foreign(X):
@@ -110,6 +104,12 @@ def columns_of(X: Any, columns: IntArray) -> Any:
     if not is_foreign(X):
         return computed(X[:, columns])
     return to_numpy(namespace_of(X).take(X, asarray_like(X, columns), axis=1))
+
+
+def dense_columns(X: Any, columns: IntArray) -> FloatArray:
+    """Some columns of a matrix, in the memory of this process and in double precision."""
+    part = columns_of(X, columns)
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
 
 
 def entries_at(places: IntArray, *arrays: Any) -> FloatArray:

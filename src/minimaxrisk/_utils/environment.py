@@ -26,19 +26,15 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 
 def package_versions(names: Sequence[str]) -> dict[str, str]:
     """Versions of the packages among these that are installed."""
-    found = {}
-    for name in names:
-        try:
-            found[name] = _version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: found for name in names if (found := _version(name)) is not None}
 
 
 @cache
-def _version(name: str) -> str:
+def _version(name: str) -> str | None:
     """Cached, because it reads files of the package."""
-    return version(name)
+    with suppress(PackageNotFoundError):
+        return version(name)
+    return None
 
 
 # Bytes for which there is always room; asking reads files, which takes 0.1 ms.

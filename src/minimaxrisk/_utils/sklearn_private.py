@@ -50,14 +50,6 @@ def without_array_adapters() -> Iterator[None]:
             del sys.modules[name]
 
 
-def is_classifier_object(value: Any) -> bool:
-    """Whether it is a classifier, and not a class or anything else."""
-    try:
-        return not isinstance(value, type) and hasattr(value, "fit") and bool(is_classifier(value))
-    except AttributeError:  # no estimator of scikit-learn, and without its tags
-        return False
-
-
 def fresh_copy(estimator: Any, **settings: Any) -> Any:
     """An unfitted copy, with these settings where it, or a part of it, has such parameters."""
     fresh = clone(estimator)
@@ -85,6 +77,17 @@ def fit_with(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, group
     return estimator.fit(X, y, **more)
 
 
+def check_classifier(argument: str, value: Any) -> None:
+    try:
+        is_one = not isinstance(value, type) and hasattr(value, "fit") and is_classifier(value)
+    except AttributeError:  # no estimator of scikit-learn, and without its tags
+        is_one = False
+    if not is_one:
+        raise ValueError(
+            f"{argument} must be a classifier (an instance, and not a regressor), got {value!r}."
+        )
+
+
 def _routes_groups(estimator: Any) -> bool:
     is_routing = get_config()["enable_metadata_routing"] and hasattr(estimator, "get_metadata_routing")
     return is_routing and "groups" in get_routing_for_object(estimator).consumes("fit", ["groups"])
@@ -96,6 +99,7 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "check_classifier",
     "check_sample_weight",
     "fit_context",
     "fit_with",

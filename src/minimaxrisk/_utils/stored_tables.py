@@ -179,11 +179,16 @@ class StoredArray:
         i, j = (int(place) for place in np.argwhere(~np.isfinite(values))[0])
         row = rows.start + i if isinstance(rows, slice) else int(rows[i])
         column = columns.start + j if isinstance(columns, slice) else int(columns[j])
-        kind = "NaN" if np.isnan(values[i, j]) else "infinity"
-        raise ValueError(
-            f"X contains {kind} at row {row}, column {column}, but all entries must be finite; impute "
-            "missing values, or drop the row or the column."
-        )
+        raise not_finite(f"row {row}", column, values[i, j])
+
+
+def not_finite(row: str, column: int, value: float) -> ValueError:
+    """The error for an entry that is NaN or infinite."""
+    kind = "NaN" if np.isnan(value) else "infinity"
+    return ValueError(
+        f"X contains {kind} at {row}, column {column}, but all entries must be finite; impute missing "
+        "values, or drop the row or the column."
+    )
 
 
 @dataclass(frozen=True)

@@ -33,19 +33,15 @@ class BatchCheck:
 
     Attributes
     ----------
-    batches : ndarray of shape (n_batches,)
-        Names of the batches.
-    classes : ndarray of shape (n_classes,)
-        The labels.
+    batches, classes : ndarray
+        Names of the batches, and the labels.
     counts : ndarray of int of shape (n_batches, n_classes)
         Samples by batch and class.
     n_wrong : int or None
         Samples whose batch was predicted wrongly from the selected columns in cross-validation; None if that
         was not possible, for the reason in ``skipped``.
-    n_wrong_majority : int
-        Errors of always predicting the most common batch.
-    n_wrong_by_class : int
-        Errors of predicting the most common batch of the sample's class.
+    n_wrong_majority, n_wrong_by_class : int
+        Errors of always predicting the most common batch, and the most common one of the sample's class.
     skipped : str or None
         Why there was no cross-validation.
     n_independent : float or None
@@ -144,10 +140,8 @@ def check_batches(
         A fitted classifier.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The instances that it was fitted on.
-    y : array-like of shape (n_samples,)
-        Their labels.
-    batch : array-like of shape (n_samples,)
-        The batch of each sample.
+    y, batch : array-like of shape (n_samples,)
+        Their labels, and the batch of each.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent: the test counts as
         many samples as the groups are worth. They stay in one fold if every group lies in one batch.
@@ -194,7 +188,7 @@ def check_batches(
         kept = None if len(differences_within(unit, codes)) else unit
     used = columns_used_by(model)
     skipped = _reason_to_skip(used, codes, kept)
-    n_wrong = None
+    n, n_wrong = len(codes), None
     if skipped is None:
         columns = columns_of(data.X, used)
         with quiet_fits():
@@ -202,7 +196,6 @@ def check_batches(
         n_wrong = cross_validated_error(
             of_batch, columns, codes, n_folds=n_folds, groups=kept, random_state=random_state, n_jobs=n_jobs
         ).n_wrong
-    n = len(codes)
     return BatchCheck(
         batches=names,
         classes=data.classes,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from minimaxrisk._utils.arguments import check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
-from minimaxrisk._utils.sklearn_private import fit_with, is_classifier_object
+from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can, unwrapped
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
@@ -53,12 +54,9 @@ class Comparison:
     ----------
     names : tuple of str
         The classifiers in the given order; the others are compared with the first.
-    errors : ndarray of shape (n_estimators, n_fits)
-        Share of wrong predictions on each left-out fold.
-    n_features : ndarray of shape (n_estimators, n_fits)
-        Columns that each fitted model uses, of an ensemble those that its members select; NaN if unknown.
-    seconds : ndarray of shape (n_estimators, n_fits)
-        Time of each fit.
+    errors, n_features, seconds : ndarray of shape (n_estimators, n_fits)
+        Of each fit the share of wrong predictions on the left-out fold, the columns that the model uses (of
+        an ensemble those that its members select; NaN if unknown), and the time.
     test_share : float
         Samples in a fold over samples in the others.
     """
@@ -181,16 +179,12 @@ def compare(
             f"MinimaxRiskClassifier()}}, got {estimators!r}."
         )
     for name, estimator in estimators.items():
-        if not is_classifier_object(estimator):
-            raise ValueError(
-                f"estimators[{name!r}] must be a classifier (an instance, and not a regressor), got "
-                f"{estimator!r}."
-            )
+        check_classifier(f"estimators[{name!r}]", estimator)
     y = check_labels(X, y)
     folds = _folds(y, cv, n_repeats, groups, random_state)
-    tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
+    tasks = [(name, *fold) for fold in folds for name in estimators]
     with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
-        one_fit = _OneFit(dict(estimators), X, y, folds, groups)
+        one_fit = partial(_one_fit, dict(estimators), X, y, groups)
         found = parallel_map(one_fit, tasks, n_jobs=n_jobs, progress=progress)
     values = np.array(found).reshape(len(folds), len(estimators), 3).transpose(2, 1, 0)
     shares = [len(test) / len(train) for train, test in folds]
@@ -201,15 +195,13 @@ def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int =
     """Common classifiers for such data, untuned. Sparse columns are not centred, so no shrunken centroids."""
     logistic = l1_logistic_regression(n_classes, random_state=random_state)
     scaler = StandardScaler(with_mean=not is_sparse)
-    rivals = {
+    centroids = {"nearest shrunken centroids": make_pipeline(scaler, NearestCentroid(shrink_threshold=0.5))}
+    return {
         "L1 logistic regression": make_pipeline(scaler, logistic),
         "linear SVM": make_pipeline(scaler, LinearSVC(C=0.01, random_state=random_state)),
-        "nearest shrunken centroids": make_pipeline(scaler, NearestCentroid(shrink_threshold=0.5)),
+        **({} if is_sparse else centroids),
         "random forest": RandomForestClassifier(500, random_state=random_state),
     }
-    if is_sparse:
-        del rivals["nearest shrunken centroids"]
-    return rivals
 
 
 def l1_logistic_regression(n_classes: int, *, random_state: int = 0) -> Any:
@@ -251,31 +243,22 @@ def _folds(
     return folds
 
 
-@dataclass(frozen=True)
-class _OneFit:
-    """Error, columns and seconds of a classifier on a fold; an object, to be sent to other processes."""
-
-    estimators: dict[str, Any]
-    X: Any
-    y: np.ndarray
-    folds: list[tuple[IntArray, IntArray]]
-    groups: Any
-
-    def __call__(self, task: tuple[str, int]) -> tuple[float, float, float]:
-        name, fold = task
-        train, test = self.folds[fold]
-        learn, left_out = take_rows(self.X, train), take_rows(self.X, test)
-        groups = None if self.groups is None else take_rows(self.groups, train)
-        begun = time.perf_counter()
-        try:
-            with quiet_fits():
-                fitted = fit_with(clone(self.estimators[name]), learn, self.y[train], groups=groups)
-            seconds = time.perf_counter() - begun
-            predicted = np.asarray(fitted.predict(left_out))
-        except ValueError as problem:
-            raise CannotFitError(name, str(problem)) from problem
-        error = float(np.mean(predicted != self.y[test]))
-        return error, _n_used(fitted), seconds
+def _one_fit(
+    estimators: Mapping[str, Any], X: Any, y: np.ndarray, groups: Any, task: tuple[str, IntArray, IntArray]
+) -> tuple[float, float, float]:
+    """Error, columns and seconds of a classifier on a fold."""
+    name, train, test = task
+    learn, left_out = take_rows(X, train), take_rows(X, test)
+    own = None if groups is None else take_rows(groups, train)
+    begun = time.perf_counter()
+    try:
+        with quiet_fits():
+            fitted = fit_with(clone(estimators[name]), learn, y[train], groups=own)
+        seconds = time.perf_counter() - begun
+        predicted = np.asarray(fitted.predict(left_out))
+    except ValueError as problem:
+        raise CannotFitError(name, str(problem)) from problem
+    return float(np.mean(predicted != y[test])), _n_used(fitted), seconds
 
 
 def _n_used(fitted: Any) -> float:

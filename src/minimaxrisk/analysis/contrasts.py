@@ -24,25 +24,13 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 class Contrasts:
     """One row for each class against the rest; for two classes one row, the second against the first.
 
-    Attributes
-    ----------
-    labels : ndarray of int
-        Positions of the classes that the rows are about.
-    class_means : ndarray of shape (n_classes, n_features)
-        Means within classes.
-    difference : ndarray of shape (n_rows, n_features)
-        Mean of the class minus that of the rest: the log fold change, if the values are logarithms.
-    log2_ratio : ndarray of shape (n_rows, n_features)
-        log2 of the ratio of these means: the log fold change, if the values are not logarithms. NaN unless
-        both are positive.
-    t, p, q : ndarray of shape (n_rows, n_features)
-        NaN if a side has a single sample, or nothing varies.
+    t, p and q are NaN if a side has a single sample, or nothing varies.
     """
 
-    labels: IntArray
-    class_means: FloatArray
-    difference: FloatArray
-    log2_ratio: FloatArray
+    labels: IntArray  # positions of the classes that the rows are about
+    class_means: FloatArray  # n_classes x n_features
+    difference: FloatArray  # mean of the class minus that of the rest: the log fold change of logarithms
+    log2_ratio: FloatArray  # of these means, for other values; NaN unless both are positive
     t: FloatArray
     p: FloatArray
     q: FloatArray

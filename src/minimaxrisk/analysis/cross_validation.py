@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,35 +40,19 @@ class ProbabilityBand:
 class CrossValidatedError:
     """Predictions for each sample by a model that was fitted without its fold.
 
-    Attributes
-    ----------
-    fold_errors : ndarray of shape (2, n_folds)
-        Errors by fold: of the randomized rule the mean probability of wrong labels, and of ``predict``.
-    own_probability : ndarray of shape (n_samples,)
-        The probability that the randomized rule gave to the sample's own label.
-    predicted, own : ndarray of shape (n_samples,)
-        Positions in ``classes_`` of the label that ``predict`` gave, and of the sample's own label.
-    stated : ndarray of shape (n_samples,)
-        The probability that the randomized rule gave to the predicted label.
-    times_wrong : ndarray of shape (n_samples,)
-        How many of the ``n_repeats`` got each sample wrong.
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
-        ``decision_function``, if the model has one.
-    n_repeats : int
-        How often the folds were drawn. All of the above but ``times_wrong`` is about the first time.
-    selection_frequency : ndarray of shape (n_features,) or None
-        Share of all fits that selected each column, if the models select columns.
+    If folds were drawn several times, all but the last two fields and ``times_wrong`` are about the first.
     """
 
+    # A row for the randomized rule, the mean probability of wrong labels, and one for ``predict``.
     fold_errors: FloatArray
-    own_probability: FloatArray
-    predicted: IntArray
-    own: IntArray
-    stated: FloatArray
-    times_wrong: IntArray
-    scores: FloatArray | None = None
+    own_probability: FloatArray  # that the randomized rule gave to the sample's own label
+    predicted: IntArray  # position in ``classes_`` of the label that ``predict`` gave
+    own: IntArray  # and of the sample's own label
+    stated: FloatArray  # the probability that the randomized rule gave to the predicted label
+    times_wrong: IntArray  # how many of the repeats got each sample wrong
+    scores: FloatArray | None = None  # ``decision_function``, if the model has one
     n_repeats: int = 1
-    selection_frequency: FloatArray | None = None
+    selection_frequency: FloatArray | None = None  # share of all fits that selected each column
 
     @property
     def n_folds(self) -> int:
@@ -196,7 +181,9 @@ def cross_validated_error(
         splitter = stratified_folds(model, y, n_folds, seed, groups)
         repeats.append(list(splitter.split(np.zeros(len(y)), own)))
     folds, all_folds = repeats[0], [fold for repeat in repeats for fold in repeat]
-    outcomes = parallel_map(_LeftOut(predicting_copy(model), X, y, groups), all_folds, n_jobs=n_jobs)
+    outcomes = parallel_map(
+        partial(_left_out, predicting_copy(model), X, y, groups), all_folds, n_jobs=n_jobs
+    )
     first = outcomes[: len(folds)]
     predicted = _gathered(folds, [one.predicted for one in first])
     probabilities = _gathered(folds, [one.probabilities for one in first])
@@ -239,27 +226,19 @@ class _Outcome:
     selected: BoolArray | None
 
 
-@dataclass(frozen=True)
-class _LeftOut:
-    """Fits a model without a fold and predicts it; an object, so that it can go to other processes."""
-
-    fresh: Any
-    X: DataMatrix
-    y: np.ndarray
-    groups: np.ndarray | None
-
-    def __call__(self, fold: tuple[IntArray, IntArray]) -> _Outcome:
-        train, test = fold
-        left_out = take_rows(self.X, test)
-        groups = None if self.groups is None else self.groups[train]
-        with quiet_fits():
-            fitted = fit_with(clone(self.fresh), take_rows(self.X, train), self.y[train], groups=groups)
-        scores = (
-            in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
-        )
-        predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))
-        probabilities = in_memory(fitted.predict_proba(left_out))
-        return _Outcome(probabilities, predicted, scores, _selected(fitted, self.X.shape[1]))
+def _left_out(
+    fresh: Any, X: DataMatrix, y: np.ndarray, groups: np.ndarray | None, fold: tuple[IntArray, IntArray]
+) -> _Outcome:
+    """Fit a model without a fold and predict it."""
+    train, test = fold
+    left_out = take_rows(X, test)
+    own = None if groups is None else groups[train]
+    with quiet_fits():
+        fitted = fit_with(clone(fresh), take_rows(X, train), y[train], groups=own)
+    scores = in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
+    predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))
+    probabilities = in_memory(fitted.predict_proba(left_out))
+    return _Outcome(probabilities, predicted, scores, _selected(fitted, X.shape[1]))
 
 
 def _selected(fitted: Any, n_features: int) -> BoolArray | None:

@@ -8,7 +8,7 @@ not prepared, or not alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +39,8 @@ class Doubt:
     kind : str
         What it concerns: ``"copies"``, ``"groups"``, ``"strata"``, ``"batch"``, ``"leak"``, ``"clinical"``,
         ``"scale"``, ``"missing"``, ``"labels"`` or ``"names"``.
-    brief : str
-        What is wrong, in a few words.
-    text : str
-        What is wrong and why it matters.
-    remedy : str
-        What to do.
+    brief, text, remedy : str
+        What is wrong in a few words, what is wrong and why it matters, and what to do.
     is_about_validity : bool
         Whether errors and bounds may mean nothing as long as this is not settled.
     columns : tuple of str
@@ -76,18 +72,21 @@ def doubts_about_data(
     owners: Mapping[str, np.ndarray] | None = None,
 ) -> list[Doubt]:
     """What can be found without a model; ``owners`` are columns that say what samples were taken from."""
-    found = [*_of_scales(X, y, sample_names), *_of_copies(X, y, sample_names, groups)]
-    if groups is None:
-        found += _of_owners(owners or {}, sample_names, y, batch)
-    found += [*_of_labels(y), *_of_preparation(X), *_of_dates(feature_names)]
-    return found
+    return [
+        *_of_scales(X, y, sample_names),
+        *_of_copies(X, y, sample_names, groups),
+        *(_of_owners(owners or {}, sample_names, y, batch) if groups is None else ()),
+        *_of_labels(y),
+        *_of_preparation(X),
+        *_of_dates(feature_names),
+    ]
 
 
-def _of_scales(X: DataMatrix, y: np.ndarray, sample_names: Sequence[str]) -> list[Doubt]:
+def _of_scales(X: DataMatrix, y: np.ndarray, sample_names: Sequence[str]) -> Iterator[Doubt]:
     """Samples that were not measured or prepared like the others."""
     differs = scales.on_another_scale(X)
     if differs is None:
-        return []
+        return
     n, n_differing = len(y), int(differs.sum())
     what = f"{n_differing} of {n} samples {'is' if n_differing == 1 else 'are'} on another scale"
     classes = [label for label in np.unique(y) if (differs[y == label] == differs[y == label][0]).all()]
@@ -96,107 +95,90 @@ def _of_scales(X: DataMatrix, y: np.ndarray, sample_names: Sequence[str]) -> lis
         own = [str(label) for label in classes if differs[y == label][0]]
         whose = f" They are all samples of {listed(own)}, so the scale alone tells the class."
     shown = listed(np.asarray(sample_names, dtype=str)[differs], PAIRS)
-    return [
-        Doubt(
-            kind="scale",
-            brief=what,
-            text=f"{what} than the others, over all columns, such as {shown}: raw beside logarithms, other "
-            f"logarithms, or another platform.{whose}",
-            remedy="Prepare all samples in the same way.",
-        )
-    ]
+    yield Doubt(
+        kind="scale",
+        brief=what,
+        text=f"{what} than the others, over all columns, such as {shown}: raw beside logarithms, other "
+        f"logarithms, or another platform.{whose}",
+        remedy="Prepare all samples in the same way.",
+    )
 
 
-def _of_preparation(X: DataMatrix) -> list[Doubt]:
+def _of_preparation(X: DataMatrix) -> Iterator[Doubt]:
     """Values that are usually prepared first; results hold for the values as they are."""
-    found, count, code = [], scales.largest_count(X), scales.missing_code(X)
+    count, code = scales.largest_count(X), scales.missing_code(X)
     if count is not None:
-        found.append(
-            Doubt(
-                kind="scale",
-                brief="the values look like raw counts",
-                text=f"All values are whole numbers up to {count:g} and look like raw counts. Means of "
-                "counts depend mostly on the largest values and on the sequencing depth of each sample.",
-                remedy="It is usual to normalise the counts and take logarithms first.",
-                is_about_validity=False,
-            )
+        yield Doubt(
+            kind="scale",
+            brief="the values look like raw counts",
+            text=f"All values are whole numbers up to {count:g} and look like raw counts. Means of "
+            "counts depend mostly on the largest values and on the sequencing depth of each sample.",
+            remedy="It is usual to normalise the counts and take logarithms first.",
+            is_about_validity=False,
         )
     elif code is None and scales.are_intensities(X):
-        found.append(
-            Doubt(
-                kind="scale",
-                brief="the values look like raw intensities",
-                text="The values range widely, and a few are far larger than the rest: they look like raw "
-                "intensities. Means of such values depend mostly on the largest.",
-                remedy="It is usual to take logarithms first.",
-                is_about_validity=False,
-            )
+        yield Doubt(
+            kind="scale",
+            brief="the values look like raw intensities",
+            text="The values range widely, and a few are far larger than the rest: they look like raw "
+            "intensities. Means of such values depend mostly on the largest.",
+            remedy="It is usual to take logarithms first.",
+            is_about_validity=False,
         )
     if code is not None:
-        found.append(
-            Doubt(
-                kind="missing",
-                brief=f"{code[0]:g} is used as a number",
-                text=f"{code[0]:g} stands in {counted(code[1], 'cell')}, far below all other values, and is "
-                "used as a number.",
-                remedy="If it means that a value is missing, empty these cells and fill them with the median "
-                "of the column.",
-                is_about_validity=False,
-            )
+        yield Doubt(
+            kind="missing",
+            brief=f"{code[0]:g} is used as a number",
+            text=f"{code[0]:g} stands in {counted(code[1], 'cell')}, far below all other values, and is "
+            "used as a number.",
+            remedy="If it means that a value is missing, empty these cells and fill them with the median "
+            "of the column.",
+            is_about_validity=False,
         )
-    return found
 
 
-def _of_labels(y: np.ndarray) -> list[Doubt]:
+def _of_labels(y: np.ndarray) -> Iterator[Doubt]:
     """Labels that are no classes."""
-    found, no_class = [], names.labels_of_no_class(y)
+    no_class = names.labels_of_no_class(y)
     if no_class:
-        found.append(
-            Doubt(
-                kind="labels",
-                brief=f"{listed(no_class)} is taken as a class"
-                if len(no_class) == 1
-                else f"{listed(no_class)} are taken as classes",
-                text=f"{listed(no_class)} among the labels reads like an unknown class, or like no sample of "
-                "the study, and is predicted like any class.",
-                remedy="Remove these samples, or give them their classes.",
-            )
+        yield Doubt(
+            kind="labels",
+            brief=f"{listed(no_class)} is taken as a class"
+            if len(no_class) == 1
+            else f"{listed(no_class)} are taken as classes",
+            text=f"{listed(no_class)} among the labels reads like an unknown class, or like no sample of "
+            "the study, and is predicted like any class.",
+            remedy="Remove these samples, or give them their classes.",
         )
     if names.are_measurements(y):
         n = len(np.unique(y))
-        found.append(
-            Doubt(
-                kind="labels",
-                brief=f"the labels are {n} different numbers",
-                text=f"The labels are {n} different numbers, from {np.min(y):g} to {np.max(y):g}, and each "
-                "is taken as a class of its own: their order is lost, and few samples are left for each.",
-                remedy="If they measure something, such as an age, make classes first, such as low and high.",
-                is_about_validity=False,
-            )
+        yield Doubt(
+            kind="labels",
+            brief=f"the labels are {n} different numbers",
+            text=f"The labels are {n} different numbers, from {np.min(y):g} to {np.max(y):g}, and each "
+            "is taken as a class of its own: their order is lost, and few samples are left for each.",
+            remedy="If they measure something, such as an age, make classes first, such as low and high.",
+            is_about_validity=False,
         )
-    return found
 
 
-def _of_dates(feature_names: Sequence[str]) -> list[Doubt]:
+def _of_dates(feature_names: Sequence[str]) -> Iterator[Doubt]:
     dates = names.dates_for_names(feature_names)
-    if not dates:
-        return []
-    return [
-        Doubt(
+    if dates:
+        what = f"{counted(len(dates), 'feature')} named like a date"
+        yield Doubt(
             kind="names",
-            brief=f"{counted(len(dates), 'feature')} named like a date",
-            text=f"{counted(len(dates), 'feature')} named like a date, such as {listed(dates, 3)}: "
-            "spreadsheets make dates of genes such as SEPT2 and MARCH1, and then nobody knows which gene it "
-            "is.",
+            brief=what,
+            text=f"{what}, such as {listed(dates, 3)}: spreadsheets make dates of genes such as SEPT2 and "
+            "MARCH1, and then nobody knows which gene it is.",
             remedy="Take the names from the original file.",
             is_about_validity=False,
         )
-    ]
 
 
 def _of_owners(
     owners: Mapping[str, np.ndarray], sample_names: Sequence[str], y: np.ndarray, batch: np.ndarray | None
-) -> list[Doubt]:
+) -> Iterator[Doubt]:
     """Samples of one owner, such as a patient, that nothing keeps together; told by columns, or by names.
 
     Where samples of an owner have different classes, as tumour and normal tissue of a patient have, they
@@ -208,43 +190,39 @@ def _of_owners(
     by_name = None if told else names.owners_by_name(sample_names)
     if by_name is not None:
         told = [(f"their names, such as {str(sample_names[0])!r},", (), by_name)]
-    found = []
     for told_by, columns_, owner in told:
         codes = np.unique(owner, return_inverse=True)[1]
         is_mixed = len(differences_within(codes, y)) > 0
         if is_mixed and batch is not None and not len(differences_within(codes, batch)):
             continue
         n_owners = int(codes.max()) + 1
-        found.append(
-            Doubt(
-                kind="strata" if is_mixed else "groups",
-                brief=f"{len(y)} samples seem to come from {n_owners} sources",
-                text=f"By {told_by} {len(y)} samples come from {n_owners} sources, and nothing keeps those "
-                "of one source together: they are not independent, so errors, bounds and p-values look "
-                "better than they are.",
-                remedy="Name what the samples were taken from as "
-                f"{'strata of the permutation test' if is_mixed else 'groups'}.",
-                is_about_validity=not is_mixed,
-                columns=columns_,
-            )
+        yield Doubt(
+            kind="strata" if is_mixed else "groups",
+            brief=f"{len(y)} samples seem to come from {n_owners} sources",
+            text=f"By {told_by} {len(y)} samples come from {n_owners} sources, and nothing keeps those "
+            "of one source together: they are not independent, so errors, bounds and p-values look "
+            "better than they are.",
+            remedy="Name what the samples were taken from as "
+            f"{'strata of the permutation test' if is_mixed else 'groups'}.",
+            is_about_validity=not is_mixed,
+            columns=columns_,
         )
-    return found
 
 
-def _of_copies(X: DataMatrix, y: np.ndarray, called: Sequence[str], groups: np.ndarray | None) -> list[Doubt]:
+def _of_copies(
+    X: DataMatrix, y: np.ndarray, called: Sequence[str], groups: np.ndarray | None
+) -> Iterator[Doubt]:
     """Samples that are copies of others, or look so, where nothing keeps them together."""
-    exact, found = exact_copies(X), []
+    exact = exact_copies(X)
     pairs = [(i, j) for i, j in exact if groups is None or groups[i] != groups[j]]
     if pairs:
         (i, j), n = pairs[0], len(pairs)
         what = f"{counted(n, 'sample')} {'is' if n == 1 else 'are'} identical to another sample"
-        found.append(
-            Doubt(
-                kind="copies",
-                brief=what,
-                text=f"{what}, such as {str(called[j])!r} to {str(called[i])!r}: {LOOKS_GOOD}.",
-                remedy="Remove copies, or name the samples that are not independent as groups.",
-            )
+        yield Doubt(
+            kind="copies",
+            brief=what,
+            text=f"{what}, such as {str(called[j])!r} to {str(called[i])!r}: {LOOKS_GOOD}.",
+            remedy="Remove copies, or name the samples that are not independent as groups.",
         )
     copied = {j: i for i, j in exact}
     near = [
@@ -259,17 +237,14 @@ def _of_copies(X: DataMatrix, y: np.ndarray, called: Sequence[str], groups: np.n
         ]
         n = len(near)
         what = f"{counted(n, 'pair')} of samples {'is' if n == 1 else 'are'} far closer than is usual"
-        found.append(
-            Doubt(
-                kind="copies",
-                brief=f"{what}, like one sample measured twice",
-                text=f"{what} in their class, such as {', '.join(shown)} of the usual distance: they look "
-                f"like one sample measured twice, and {LOOKS_GOOD}.",
-                remedy="If they are, name the samples that are not independent as groups, or keep one of "
-                "each pair.",
-            )
+        yield Doubt(
+            kind="copies",
+            brief=f"{what}, like one sample measured twice",
+            text=f"{what} in their class, such as {', '.join(shown)} of the usual distance: they look "
+            f"like one sample measured twice, and {LOOKS_GOOD}.",
+            remedy="If they are, name the samples that are not independent as groups, or keep one of "
+            "each pair.",
         )
-    return found
 
 
 # ---- about a model
@@ -391,14 +366,11 @@ def check_data(
         Their labels.
     model : MinimaxRiskClassifier or None, default=None
         A classifier that was fitted on these data. With it, what its columns give away is looked for too.
-    groups : array-like of shape (n_samples,) or None, default=None
-        Samples with the same entry are not independent, such as measurements of one patient.
-    batch : array-like of shape (n_samples,) or None, default=None
-        What was measured together; needs ``model``.
-    feature_names : sequence of str or None, default=None
-        Names of the columns; None takes those of a data frame, or numbers.
-    sample_names : sequence of str or None, default=None
-        Names of the samples; None takes the index of a data frame, or numbers.
+    groups, batch : array-like of shape (n_samples,) or None, default=None
+        Samples that are not independent, such as measurements of one patient, have the same entry in
+        ``groups``, and those measured together in ``batch``, which needs ``model``.
+    feature_names, sample_names : sequence of str or None, default=None
+        Names of the columns and of the samples; None takes those of a data frame, or numbers.
 
     Returns
     -------

@@ -150,18 +150,14 @@ def minimax_risk_path(
     radii : array-like of shape (n_radii,) or None, default=None
         Factors s of the confidence radii, positive, in any order. ``None`` takes 20, evenly spaced by ratio,
         from a hundredth of the largest one up to that. There R* is 1 - 1/K, and nothing is learned.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights, as for ``fit`` of the classifier.
-    groups : array-like of shape (n_samples,) or None, default=None
-        Samples that are not independent of each other, as for ``fit`` of the classifier.
+    sample_weight, groups : array-like of shape (n_samples,) or None, default=None
+        Weights, and samples that are not independent of each other, as for ``fit`` of the classifier.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map, as for ``MinimaxRiskClassifier``.
     marginal : {"free", "empirical"}, default="free"
         Whether the adversary may change the instances, as for ``MinimaxRiskClassifier``.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit variance inside.
-    fit_intercept : bool, default=True
-        Whether a column of ones is added to the features.
+    standardize, fit_intercept : bool, default=True
+        Whether columns are centred and scaled to unit variance inside, and a column of ones is added.
     copy : {"auto", True, False}, default="auto"
         Whether a float64 copy of a dense X is made, as for ``MinimaxRiskClassifier``.
     class_weight : dict, "balanced" or None, default=None

@@ -90,21 +90,13 @@ def names_an_owner(column: str) -> bool:
 def owners_by_name(names: Sequence[str]) -> np.ndarray | None:
     """What each sample was taken from, where names such as ``PAT01_rep0`` or ``P1_a`` tell it."""
     texts = [str(name).strip() for name in names]
-    marked = [REPLICATE.fullmatch(text) for text in texts]
-    owners = [text if match is None else match[1] for text, match in zip(texts, marked, strict=True)]
-    if _are_shared(owners, len(texts)):
-        return np.array(owners)
-    numbered = [NUMBERED.fullmatch(text) for text in texts]
-    owners = [text if match is None else match[1] for text, match in zip(texts, numbered, strict=True)]
-    sizes = Counter(owners)
-    if len(sizes) < FEWEST_OWNERS or max(sizes.values(), default=0) > MOST_EACH:
-        return None
-    return np.array(owners) if _are_shared(owners, len(texts)) else None
-
-
-def _are_shared(owners: Sequence[str], n: int) -> bool:
-    sizes = Counter(owners)
-    return len(sizes) > 1 and sum(size for size in sizes.values() if size > 1) >= MOST_SHARE * n
+    for pattern, fewest, most in ((REPLICATE, 2, len(texts)), (NUMBERED, FEWEST_OWNERS, MOST_EACH)):
+        owners = [match[1] if (match := pattern.fullmatch(text)) else text for text in texts]
+        sizes = Counter(owners).values()
+        n_shared = sum(size for size in sizes if size > 1)
+        if len(sizes) >= fewest and max(sizes) <= most and n_shared >= MOST_SHARE * len(texts):
+            return np.array(owners)
+    return None
 
 
 def labels_of_no_class(labels: np.ndarray) -> list[str]:

@@ -30,14 +30,13 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
-from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, num_samples
+from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fitting import radius_seed_of
@@ -45,7 +44,7 @@ from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.validation import (
     TrainingData,
-    check_label_values,
+    check_labels,
     check_training_data,
     codes_of_groups,
     refuse_differences_within,
@@ -81,10 +80,9 @@ class PermutationTestResult:
     pvalue : float
         ``(1 + n_no_larger) / (1 + n_permutations)``, or ``n_no_larger / n_permutations`` where ``stop_after``
         ended the test.
-    n_permutations : int
-        How many permuted labellings were compared with the observed one.
-    n_no_larger : int
-        How many of them have an R* that is no larger, or could not be shown to be larger.
+    n_permutations, n_no_larger : int
+        How many permuted labellings were compared with the observed one, and how many of them have an R* that
+        is no larger, or could not be shown to be larger.
     null_distribution : ndarray of shape (n_null,)
         R* of the first permuted labellings, upper bounds within ``gap_tol``, in the order in which they were
         drawn.
@@ -287,12 +285,7 @@ class _Sample:
 
     @classmethod
     def check(cls, X: Any, y: Any, groups: Any, strata: Any, sample_weight: Any) -> _Sample:
-        check_label_values(y)
-        y = column_or_1d(y)
-        if num_samples(X) != len(y):
-            raise ValueError(
-                f"X and y must have the same number of samples, got {num_samples(X)} and {len(y)}."
-            )
+        y = check_labels(X, y)
         unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
         stratum = np.zeros(len(y), dtype=np.intp)
         if strata is not None:

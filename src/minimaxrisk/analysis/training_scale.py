@@ -32,7 +32,7 @@ from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.utils import check_array
 
-from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, columns_of
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, dense_columns
 from minimaxrisk.guarantees.certified import columns_used_by
 from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
 
@@ -64,10 +64,9 @@ class ScaleComparison:
 
     Attributes
     ----------
-    differs : ndarray of bool of shape (n_samples,)
-        Which samples are not on the scale of the training data.
-    distances : ndarray of shape (n_samples,)
-        How far the used columns are from their means in the training data, in standard deviations.
+    differs, distances : ndarray of shape (n_samples,)
+        Which samples are not on the scale of the training data, and how far their used columns are from the
+        means there, in standard deviations.
     whole : bool
         Whether that is so for the samples together, and not for a few of them.
     looks_like : str or None
@@ -130,10 +129,8 @@ class TrainingScale:
         Between these logarithms the columns of one sample differ from each other.
     largest_offset : float
         Several samples whose median offset from the means, in standard deviations, is beyond it are shifted.
-    compared : ndarray of int of shape (n_compared,)
-        Columns by which exchanged names are recognized, used or not.
-    compared_means : ndarray of shape (n_compared,)
-        Their means.
+    compared, compared_means : ndarray of shape (n_compared,)
+        Columns by which exchanged names are recognized, used or not, and their means.
     likeness : float
         Several samples whose means have a rank correlation with these below it have other columns under
         these names. Minus 1 where a few training samples are too little like the others to tell.
@@ -174,7 +171,7 @@ class TrainingScale:
             raise ValueError(
                 f"X must have the {self.n_features} columns of the training data, got shape {table.shape}."
             )
-        used = _dense(table, self.columns)
+        used = dense_columns(table, self.columns)
         differs, is_exchanged = self._differs(used), self._has_other_columns(table)
         whole = self._is_another_scale(used) or is_exchanged
         if whole:
@@ -204,7 +201,7 @@ class TrainingScale:
     def _has_other_columns(self, table: DataMatrix) -> bool:
         if table.shape[0] < SEVERAL or self.likeness < 0.0:
             return False
-        values = _dense(table, self.compared)
+        values = dense_columns(table, self.compared)
         if not values[:, ~np.isin(self.compared, self.columns)].any():
             return False  # the file holds the used columns alone
         return _likeness(values.mean(axis=0), self.compared_means) < self.likeness
@@ -296,13 +293,13 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
     if not len(columns):
         return None
     n, n_features = seen.shape
-    used = _dense(seen, columns)
+    used = dense_columns(seen, columns)
     means, spread = used.mean(axis=0), used.std(axis=0)
     spread[spread == 0.0] = 1.0
     offsets = (used - means) / spread * (n / (n - 1))  # from the mean of the other samples
     places = np.linspace(0, n_features - 1, min(MOST_COLUMNS, n_features)).astype(np.intp)
     compared = np.union1d(places, columns)
-    values = _dense(seen, compared)
+    values = dense_columns(seen, compared)
     few = np.linspace(0, n - 1, min(SEVERAL, n // 2)).astype(np.intp)
     usual = _likeness(values[few].mean(axis=0), np.delete(values, few, axis=0).mean(axis=0))
     is_clear = len(compared) >= FEWEST_COLUMNS and usual >= CLEAR_LIKENESS
@@ -318,11 +315,6 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
         compared_means=values.mean(axis=0),
         likeness=SMALLEST_LIKENESS * usual if is_clear else -1.0,
     )
-
-
-def _dense(X: DataMatrix, columns: IntArray) -> FloatArray:
-    part = columns_of(X, columns)
-    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
 
 
 def _likeness(means: FloatArray, others: FloatArray) -> float:

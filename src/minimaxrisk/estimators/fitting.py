@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -173,54 +173,37 @@ VECTORS = 20
 LONG = 3600.0
 
 
-@dataclass(frozen=True)
-class Work:
-    """Seconds on one core and bytes beside X."""
-
-    seconds: float
-    n_bytes: float
-    n_passes: int
-    is_copied: bool
-
-
-def estimated_work(data: TrainingData, coding: str, copy: bool | str) -> Work:
-    """The estimate, from sizes and the kind of container alone."""
-    n, d = int((data.weights > 0).sum()) + data.n_unlabeled, data.X.shape[1]
-    n_blocks = make_coding(coding, len(data.classes)).n_blocks
-    demands = demands_of_sizes(n, d, n_blocks)
-    n_passes = FIRST_ORDER_PASSES if demands.are_too_large else ITERATIONS
-    own_seconds, own_bytes = (0.0, 0.0) if demands.are_too_large else (demands.seconds, demands.n_bytes)
-    copies = not sparse.issparse(data.X) and is_copied(n, d, copy)
-    return Work(
-        seconds=n_passes * n_blocks * _seconds_of_pass(data.X, is_copied=copies) + own_seconds,
-        n_bytes=own_bytes + BYTES * (VECTORS * n_blocks * d + (n * d if copies else 0)),
-        n_passes=n_passes,
-        is_copied=copies,
-    )
-
-
 def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
-    """Before an hour of work, or work for which there is not the memory.
+    """Before an hour of work, or work for which there is not the memory, by sizes and the container alone.
 
     Of chunks on workers and arrays on a device neither the speed nor the memory is known here.
     """
-    if is_dask_array(data.X) or is_foreign(data.X):
+    X = data.X
+    if is_dask_array(X) or is_foreign(X):
         return
-    work = estimated_work(data, coding, copy)
-    free = memory_short_of(work.n_bytes)
-    n, d = data.X.shape
-    size = f"a fit of {n} x {d} entries"
-    if work.seconds > LONG:
+    n, d = int((data.weights > 0).sum()) + data.n_unlabeled, X.shape[1]
+    n_blocks = make_coding(coding, len(data.classes)).n_blocks
+    demands = demands_of_sizes(n, d, n_blocks)
+    n_passes = FIRST_ORDER_PASSES if demands.are_too_large else ITERATIONS
+    copies = not sparse.issparse(X) and is_copied(n, d, copy)
+    seconds = n_passes * n_blocks * _seconds_of_pass(X, is_copied=copies)
+    n_bytes = float(BYTES * (VECTORS * n_blocks * d + (n * d if copies else 0)))
+    if not demands.are_too_large:
+        seconds, n_bytes = seconds + demands.seconds, n_bytes + demands.n_bytes
+    size = f"a fit of {X.shape[0]} x {d} entries"
+    if seconds > LONG:
+        quicker = "" if copies else _quicker(X)
         warn(
-            f"{size} takes about {as_duration(work.seconds)} on one core, with some {work.n_passes} passes "
-            f"over X. A larger radius or gap_tol takes fewer of them{_quicker(data.X, work)}; max_seconds of "
-            "the solver or a callback ends the fit with the bounds that it has.",
+            f"{size} takes about {as_duration(seconds)} on one core, with some {n_passes} passes over X. A "
+            f"larger radius or gap_tol takes fewer of them{quicker}; max_seconds of the solver or a callback "
+            "ends the fit with the bounds that it has.",
             LargeFitWarning,
         )
+    free = memory_short_of(n_bytes)
     if free is not None:
-        remedy = "copy=False makes no copy of X" if work.is_copied else "leave out columns or samples"
+        remedy = "copy=False makes no copy of X" if copies else "leave out columns or samples"
         warn(
-            f"{size} takes about {work.n_bytes / 1e9:.2g} GB of memory beside X, but {free / 1e9:.2g} GB are "
+            f"{size} takes about {n_bytes / 1e9:.2g} GB of memory beside X, but {free / 1e9:.2g} GB are "
             f"free; {remedy}.",
             LargeFitWarning,
         )
@@ -238,9 +221,9 @@ def _seconds_of_pass(X: Any, *, is_copied: bool) -> float:
     return seconds if is_cached else max(seconds, n_bytes / BYTES_FROM_DISK)
 
 
-def _quicker(X: Any, work: Work) -> str:
+def _quicker(X: Any) -> str:
     """What would make a pass shorter."""
-    if not isinstance(X, Table) or work.is_copied:
+    if not isinstance(X, Table):
         return ""
     if X.stored.is_on_disk:
         return ", copy=True reads X once if memory allows it"

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
 from minimaxrisk._utils.dask_arrays import dask_module, is_dask_array
 from minimaxrisk._utils.notices import silenced, warn
+from minimaxrisk._utils.stored_tables import not_finite
 from minimaxrisk.guarantees.certified import ColumnRule, FittedRule
 from minimaxrisk.problem.rule import KernelRule, LinearRule, arg_max
 from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
@@ -206,8 +207,5 @@ class _ChunkTask:
         if place is not None:
             start = block_info[0]["array-location"][0][0] if block_info else 0
             where = f"row {place[0]} of a chunk" if np.isnan(start) else f"row {start + place[0]}"
-            raise ValueError(
-                f"X must hold finite numbers, but {where} has {place[2]} in column {self.columns[place[1]]}; "
-                "drop or impute such entries."
-            )
+            raise not_finite(where, self.columns[place[1]], place[2])
         return self.output(self.rule, self.classes, chunk)

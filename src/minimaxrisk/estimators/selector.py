@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -25,31 +26,18 @@ from minimaxrisk.estimators.fitting import start_over
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves
-from minimaxrisk.samples.validation import check_training_data
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 
-@dataclass(frozen=True)
-class SelectionFromRows:
-    """What the estimator selects from some of the rows; an object, so that it can go to other processes."""
-
-    estimator: Any
-    X: DataMatrix
-    y: np.ndarray
-    sample_weight: FloatArray | None
-    groups: IntArray | None
-    max_features: int | None
-
-    def __call__(self, rows: IntArray) -> IntArray:
-        weights, groups = (None if each is None else each[rows] for each in (self.sample_weight, self.groups))
-        with without_radius_warnings():
-            fitted = fit_with(
-                clone(self.estimator),
-                take_rows(self.X, rows),
-                self.y[rows],
-                sample_weight=weights,
-                groups=groups,
-            )
-        return most_important(fitted, self.max_features)
+def selection_from_rows(
+    estimator: Any, data: TrainingData, max_features: int | None, more: Mapping[str, Any], rows: IntArray
+) -> IntArray:
+    """What the estimator selects from some of the rows; ``more`` goes to its fit, if it is not None."""
+    own = {name: None if each is None else each[rows] for name, each in more.items()}
+    with without_radius_warnings():
+        X, y = take_rows(data.X, rows), data.classes[data.labels[rows]]
+        fitted = fit_with(clone(estimator), X, y, **own)
+    return most_important(fitted, max_features)
 
 
 def most_important(fitted: Any, max_features: int | None) -> IntArray:
@@ -211,36 +199,27 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
             found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
             for name, value in vars(found).items():
                 setattr(self, f"{name}_", value)
-            self._warn_if_nothing_is_kept()
+            if not self._get_support_mask().any():
+                most = float(self.selection_frequencies_.max())
+                warn(
+                    f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the "
+                    f"most stable one was selected from {most:.0%}. Lower the threshold or the radius to "
+                    "keep more columns, which are then less reliable.",
+                    UserWarning,
+                )
         return self
 
     def _halve(
         self, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[SelectionFromRows, list[IntArray]]:
+    ) -> tuple[Callable[[IntArray], IntArray], list[IntArray]]:
         """The selection to run on each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         check_pairs("n_subsamples", self.n_subsamples)
         units = Strata.of(data, "stability=True", otherwise="use stability=False")
         halves = complementary_halves(units, self.n_subsamples, check_random_state(self.random_state))
-        select = SelectionFromRows(
-            estimator=estimator,
-            X=data.X,
-            y=data.classes[data.labels],
-            sample_weight=None if sample_weight is None else data.weights,
-            groups=data.groups,
-            max_features=self.max_features,
-        )
-        return select, halves
-
-    def _warn_if_nothing_is_kept(self) -> None:
-        if not self._get_support_mask().any():
-            most = float(self.selection_frequencies_.max())
-            warn(
-                f"no column was selected from {self.threshold:.0%} of the halves, so none is kept; the most "
-                f"stable one was selected from {most:.0%}. Lower the threshold or the radius to keep more "
-                "columns, which are then less reliable.",
-                UserWarning,
-            )
+        weights = None if sample_weight is None else data.weights
+        more = {"sample_weight": weights, "groups": data.groups}
+        return partial(selection_from_rows, estimator, data, self.max_features, more), halves
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns.

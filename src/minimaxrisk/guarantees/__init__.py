@@ -11,14 +11,7 @@ if TYPE_CHECKING:
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
 
-__all__ = [
-    "Certificate",
-    "ErrorBound",
-    "Exceedance",
-    "FalseSelectionBounds",
-    "PosedFit",
-    "WorstCase",
-]
+__all__ = ["Certificate", "ErrorBound", "Exceedance", "FalseSelectionBounds", "PosedFit", "WorstCase"]
 
 _MODULE_OF = {
     "Certificate": "verification",

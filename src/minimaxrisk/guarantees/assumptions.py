@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
+from minimaxrisk._utils.notices import warn
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
 
 # Rows that agree in so many columns of decimals are hardly equal by chance.
@@ -151,7 +152,7 @@ def _numbers(X: Any) -> FloatArray | None:
     return values if values.ndim == 2 else None
 
 
-def n_shared_rows(X: Any, X_new: Any) -> int:
+def _n_shared_rows(X: Any, X_new: Any) -> int:
     """How many rows of one table are rows of the other, and hardly so by chance."""
     old, new = _numbers(X), _numbers(X_new)
     if old is None or new is None:
@@ -167,6 +168,27 @@ N_EXCHANGES = 999
 MOST_COLUMNS, MOST_ROWS = 2000, 2000
 # Beyond so many standard deviations a value counts as that many: a few outliers decide nothing.
 LARGEST = 4.0
+
+
+def reason_against_one_law(X: Any, X_new: Any, groups: IntArray | None) -> str:
+    """In words, if new instances are not what they should be; of another law a warning tells, too."""
+    if hasattr(X, "columns") and hasattr(X_new, "columns") and set(X.columns) == set(X_new.columns):
+        X_new = X_new[list(X.columns)]
+    n_shared = _n_shared_rows(X, X_new)
+    if n_shared:
+        return f"{n_shared} of the new instances are rows of X, and took part in the fit"
+    pvalue = same_law_pvalue(X, X_new, groups)
+    if pvalue is None or pvalue >= UNLIKELY:
+        return ""
+    reason = (
+        f"X_new does not look like instances of the same law as X (p = {pvalue:.3f} when rows are exchanged)"
+    )
+    warn(
+        f"{reason}: another cohort, batch or mixture of classes. The bounds hold for samples like X; "
+        "errors on these new instances may be larger.",
+        UserWarning,
+    )
+    return reason
 
 
 def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float | None:
@@ -185,7 +207,7 @@ def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float
         rows = random.permutation(table.shape[0])
         rows = rows if unit is None else rows[np.unique(unit[rows], return_index=True)[1]]
         rows = rows[random.permutation(len(rows))[:MOST_ROWS]]
-        tables.append(_dense(table[rows], columns))
+        tables.append(dense_columns(table[rows], columns))
     both = np.vstack(tables)
     both = both[:, np.isfinite(both).all(axis=0)]
     spread = both.std(axis=0)
@@ -198,8 +220,3 @@ def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float
     # Sums of centred rows that count as new: their squares order the exchanges as differences of means do.
     size = np.sum((exchanged @ seen) ** 2, axis=1)
     return float(np.mean(size >= size[0] * (1.0 - 1e-12)))
-
-
-def _dense(X: DataMatrix, columns: IntArray) -> FloatArray:
-    part = X[:, columns]
-    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)

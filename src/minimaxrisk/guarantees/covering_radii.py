@@ -48,12 +48,7 @@ from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
 from minimaxrisk.guarantees.counting import JudgedSample
-from minimaxrisk.guarantees.posed_fit import (
-    PosedFit,
-    check_rule,
-    pose_with,
-    rule_probabilities,
-)
+from minimaxrisk.guarantees.posed_fit import PosedFit, check_rule, pose_with, rule_probabilities
 from minimaxrisk.guarantees.statement import RADII, RULE_NAMES, ErrorBound, Exceedance
 from minimaxrisk.guarantees.verification import check_same_data
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_rule

@@ -25,15 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import fresh_copy, is_classifier_object
+from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.assumptions import (
-    UNLIKELY,
-    n_shared_rows,
-    reason_against_independence,
-    same_law_pvalue,
-)
+from minimaxrisk.guarantees.assumptions import reason_against_independence, reason_against_one_law
 from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, check_supported, has_proof, unwrapped
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
@@ -43,12 +37,7 @@ from minimaxrisk.guarantees.counting import (
     n_held_out,
 )
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
-from minimaxrisk.guarantees.posed_fit import (
-    PosedFit,
-    as_posed_fit,
-    is_label_free,
-    training_data_of,
-)
+from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, training_data_of
 from minimaxrisk.guarantees.statement import (
     AGREEMENT,
     HOLDOUT,
@@ -248,7 +237,9 @@ def _by_radii(
     else:
         fit = as_posed_fit(model, X, y, **more, transformer=transformer)
         model, transformer = fit.model, fit.transformer
-    _refuse_without_radii(model, transformer)
+    check_supported(model, "error_bound with method='radii'")
+    if not is_label_free(transformer):
+        raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     found = bound_by_own_radii(
         model, fit, "predict" if rule is None else rule, new=new, limit=float(limit), n_folds=n_folds
@@ -261,7 +252,7 @@ def _by_radii(
     rows = take_rows(fit.X, used)
     doubt = reason_against_independence(rows, np.asarray(fit.y)[used], groups)
     if not doubt and X_new is not None:
-        doubt = _unlike(rows, X_new, groups)
+        doubt = reason_against_one_law(rows, X_new, groups)
     return without_probability(found, doubt)
 
 
@@ -288,7 +279,7 @@ class _Judged:
                 return cls._of_fit(fit)
             more = {"sample_weight": fit.sample_weight}
             model, X, y, groups, transformer = fit.learner, fit.X, fit.y, fit.groups, fit.transformer
-        _check_classifier(model)
+        check_classifier("model", model)
         if X is None or y is None:
             raise ValueError("X and y must be passed: samples, and their labels.")
         if more.get("sample_weight") is not None:
@@ -349,6 +340,9 @@ class _Judged:
         """Why the samples are not independent, if they do not look so."""
         return reason_against_independence(self.rows, self.labels, self.groups)
 
+    def doubt_about(self, X_new: Any) -> str:
+        return reason_against_one_law(self.rows, X_new, self.groups)
+
     def holdout(self, test_size: Any, confidence: float, random: Any) -> ErrorBound:
         _refuse_what_cannot_be_fitted(self.learner)
         _refuse_what_cannot_be_fitted(self.transformer)
@@ -392,7 +386,7 @@ def _by_samples(
     named = judged.named(X_new)
     half = judged.holdout(test_size, confidence + delta, random)
     found = replace(judged.agreement(half, X_new, named, delta), confidence=float(confidence))
-    return without_probability(found, judged.doubt or _unlike(judged.rows, X_new, judged.groups))
+    return without_probability(found, judged.doubt or judged.doubt_about(X_new))
 
 
 def _best(
@@ -447,9 +441,7 @@ def _best(
             found += by_method(method)
         except ValueError as obstacle:
             left_out[method] = str(obstacle)
-    unlike = ""
-    if X_new is not None and not judged.doubt:
-        unlike = _unlike(judged.rows, X_new, judged.groups)
+    unlike = "" if X_new is None or judged.doubt else judged.doubt_about(X_new)
     doubts = {method: judged.doubt or (unlike if method in (AGREEMENT, RADII) else "") for method in methods}
     found = [without_probability(one, doubts[one.method]) for one in found]
     return _smallest(found, confidence, left_out, n_classes=len(sample.data.classes))
@@ -490,35 +482,6 @@ def _ruled_out(sample: JudgedSample, *, has_new: bool) -> dict[str, str]:
     return reasons
 
 
-def _unlike(X: Any, X_new: Any, groups: Any) -> str:
-    """Why what rests on new instances has no probability, if they are not what they should be.
-
-    If they are of another law, a warning says so, too.
-    """
-    if hasattr(X, "columns") and hasattr(X_new, "columns") and set(X.columns) == set(X_new.columns):
-        X_new = X_new[list(X.columns)]
-    n_shared = n_shared_rows(X, X_new)
-    if n_shared:
-        return f"{n_shared} of the new instances are rows of X, and took part in the fit"
-    pvalue = same_law_pvalue(X, X_new, groups)
-    if pvalue is None or pvalue >= UNLIKELY:
-        return ""
-    reason = (
-        f"X_new does not look like instances of the same law as X (p = {pvalue:.3f} when rows are exchanged)"
-    )
-    warn(
-        f"{reason}: another cohort, batch or mixture of classes. The bounds hold for samples like X; "
-        "errors on these new instances may be larger.",
-        UserWarning,
-    )
-    return reason
-
-
-def _check_classifier(model: Any) -> None:
-    if not is_classifier_object(model):
-        raise ValueError(f"model must be a classifier (an instance, and not a regressor), got {model!r}.")
-
-
 def _refuse_what_cannot_be_fitted(learner: Any) -> None:
     """A copy of it must learn from the samples that are not held out, and from nothing else."""
     if learner is None:
@@ -533,12 +496,6 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
         raise ValueError(
             "a hold-out needs X, not a precomputed kernel; pass X, and the kernel as a function."
         )
-
-
-def _refuse_without_radii(model: Any, transformer: Any) -> None:
-    check_supported(model, "error_bound with method='radii'")
-    if not is_label_free(transformer):
-        raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
 
 
 def _by_labels(transformer: Any) -> str:

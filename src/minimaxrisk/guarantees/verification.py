@@ -23,11 +23,9 @@ class Certificate:
 
     Attributes
     ----------
-    lower, upper : float
-        The recomputed bounds; NaN where one cannot be computed, since the data have other labels or another
-        number of rows.
-    gap : float
-        The difference of the two.
+    lower, upper, gap : float
+        The recomputed bounds and their difference; NaN where one cannot be computed, since the data have
+        other labels or another number of rows.
     valid : bool
         True when everything is finite, the stored distribution is one, ``lower <= upper``, and the stored
         bounds, radii, coverage and all that is derived from them are confirmed.
@@ -65,12 +63,8 @@ def verify(
         The instances that it was fitted on. With other data the certificate is not valid.
     y : array-like of shape (n_samples,) or None, default=None
         Their labels.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        The weights that ``fit`` was given.
-    X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
-        The instances without a label that it was given.
-    groups : array-like of shape (n_samples,) or None, default=None
-        The groups that it was given.
+    sample_weight, X_unlabeled, groups : array-like or None, default=None
+        What else ``fit`` was given.
 
     Returns
     -------

@@ -76,12 +76,8 @@ def worst_case(
         Whose error. ``"predict"``: the class with the largest score, which ``predict`` names unless
         ``deterministic=False``. ``"randomized"``: labels drawn from ``predict_proba``, the rule that R* is
         about.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights, as for ``fit``.
-    X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
-        Instances without a label, as for ``fit``.
-    groups : array-like of shape (n_samples,) or None, default=None
-        Samples that are not independent, as for ``fit``.
+    sample_weight, X_unlabeled, groups : array-like or None, default=None
+        Weights, instances without a label, and samples that are not independent, as for ``fit``.
 
     Returns
     -------

@@ -27,10 +27,8 @@ class BoundPathDisplay(Display):
         Radii or iterations, ascending.
     x_label : str
         What they are.
-    lower, upper : ndarray of shape (n_points,)
-        Certified bounds.
-    n_features : ndarray of shape (n_points,)
-        Number of features.
+    lower, upper, n_features : ndarray of shape (n_points,)
+        Certified bounds, and the number of features.
     n_features_label : str
         What is counted: selected columns, or what a solver works on.
 
@@ -137,10 +135,8 @@ class WorstCaseDistributionDisplay(Display):
         mass on other labels.
     own_mass, other_mass : ndarray of shape (n_shown,)
         Mass on a sample's own label, and on all others.
-    n_samples : int
-        Number of labelled samples, drawn or not.
-    n_ambiguous : int
-        How many of them are ambiguous.
+    n_samples, n_ambiguous : int
+        Number of labelled samples, and of ambiguous ones among them, drawn or not.
     total_other_mass : float
         Mass on other labels, over all labelled samples.
     n_unlabeled, unlabeled_mass : int, float

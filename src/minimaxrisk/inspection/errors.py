@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from math import isclose, isqrt
 from typing import Any, Self
@@ -147,10 +147,8 @@ class FeatureCountDisplay(Display):
 
     Parameters
     ----------
-    radii : ndarray of shape (n_radii,)
-        The grid, descending.
-    n_features : ndarray of shape (n_radii,)
-        Number of columns that the fit on all samples selects.
+    radii, n_features : ndarray of shape (n_radii,)
+        The grid, descending, and the number of columns that the fit on all samples selects.
     mean_loss, standard_error : ndarray of shape (n_radii,)
         Mean loss of the folds and its standard error; NaN where there is one fold only.
     best, few : int
@@ -263,14 +261,10 @@ class PermutationTestDisplay(Display):
 
     Parameters
     ----------
-    statistic : float
-        R* of the observed labels.
-    pvalue : float
-        Its p-value.
-    n_permutations : int
-        Permutations that were compared with the observed labels.
-    n_no_larger : int
-        How many of them have no larger R*.
+    statistic, pvalue : float
+        R* of the observed labels, and its p-value.
+    n_permutations, n_no_larger : int
+        Permutations that were compared with the observed labels, and how many of them have no larger R*.
     null_distribution : ndarray of shape (n_null,)
         R* of those permutations whose R* was computed.
     noise_floor : float or None, default=None
@@ -320,10 +314,7 @@ class PermutationTestDisplay(Display):
         PermutationTestDisplay
             Ready to ``plot``.
         """
-        drawn = (
-            *("statistic", "pvalue", "n_permutations", "n_no_larger"),
-            *("null_distribution", "noise_floor"),
-        )
+        drawn = tuple(field.name for field in fields(cls))
         canvas.check_attributes("result", result, "a result of minimaxrisk.permutation_test", drawn)
         floors = [value for level, value in result.noise_floor.items() if isclose(level, LEVEL)]
         return cls(
@@ -345,8 +336,12 @@ class PermutationTestDisplay(Display):
         edges : ndarray of shape (n_bins + 1,)
             Edges of the bins.
         """
-        counts, edges = np.histogram(self.null_distribution, bins=_bin_edges(self.null_distribution))
-        return counts, edges
+        # Bins of one width: rules that look at quartiles fail where most permutations give the same R*.
+        values = self.null_distribution
+        low, high = float(values.min()), float(values.max())
+        widen = max(0.0, NARROWEST_RANGE - (high - low)) / 2
+        n_bins = min(max(isqrt(len(values)), FEWEST_BINS), MOST_BINS)
+        return np.histogram(values, bins=np.linspace(low - widen, high + widen, n_bins + 1))
 
     def _chart(self) -> Chart:
         counts, edges = self.histogram()
@@ -369,11 +364,3 @@ class PermutationTestDisplay(Display):
             title=f"R* of the labels against permuted ones, p = {self.pvalue:.3g} "
             f"with {self.n_permutations} permutations",
         )
-
-
-def _bin_edges(values: FloatArray) -> FloatArray:
-    """Bins of one width: rules that look at quartiles fail where most permutations give the same R*."""
-    low, high = float(values.min()), float(values.max())
-    widen = max(0.0, NARROWEST_RANGE - (high - low)) / 2
-    n_bins = min(max(isqrt(len(values)), FEWEST_BINS), MOST_BINS)
-    return np.linspace(low - widen, high + widen, n_bins + 1)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
 from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
@@ -82,13 +81,19 @@ class SelectedFeaturesDisplay(Display):
         )
 
     def _chart(self) -> Chart:
-        pieces, places = self._pieces(), np.arange(len(self.names))
+        is_pair, places = len(self.coefficients) == 1, np.arange(len(self.names))
+        # A row per class; a single row is split by its sign, which tells the class.
+        pieces = self.coefficients
+        if is_pair:
+            pieces = np.vstack([np.minimum(pieces, 0.0), np.maximum(pieces, 0.0)])
+        to_the_right, to_the_left = np.maximum(pieces, 0.0), np.minimum(pieces, 0.0)
         bars = []
         for position, label in enumerate(self.classes):
-            start = _inner_ends(pieces, position)
+            # They begin at the end of the earlier ones of the same sign.
+            earlier = (each[:position].sum(axis=0) for each in (to_the_right, to_the_left))
+            start = np.where(pieces[position] > 0, *earlier)
             end = start + pieces[position]
             bars.append(bars_of_rows(label, class_colour(position), places, start, end, label=label))
-        is_pair = len(self.coefficients) == 1
         sides = "coloured by the class favoured" if is_pair else "right: for the class, left: against it"
         few = f"the {len(self.names)} most important of " if len(self.names) < self.n_selected else ""
         return Chart(
@@ -97,20 +102,6 @@ class SelectedFeaturesDisplay(Display):
             marks=[Mark("rule", "zero", SOFT, 0.0, is_dashed=True), *bars],
             title=f"Selected features: {few}{self.n_selected}",
         )
-
-    def _pieces(self) -> FloatArray:
-        """A row per class; a single row is split by its sign, which tells the class."""
-        if len(self.coefficients) > 1:
-            return self.coefficients
-        return np.vstack([np.minimum(self.coefficients, 0.0), np.maximum(self.coefficients, 0.0)])
-
-
-def _inner_ends(pieces: FloatArray, position: int) -> FloatArray:
-    """Where the pieces of a class begin: at the end of the earlier ones of the same sign."""
-    before = pieces[:position]
-    to_the_right = np.maximum(before, 0.0).sum(axis=0)
-    to_the_left = np.minimum(before, 0.0).sum(axis=0)
-    return np.where(pieces[position] > 0, to_the_right, to_the_left)
 
 
 # Standard deviations at which colours end: beyond it outliers would leave no contrast to the others.
@@ -125,10 +116,8 @@ class SelectedValuesDisplay(Display):
     ----------
     names : list of str
         Features, the most important one first.
-    columns : ndarray of int
-        Their columns in the data.
-    samples : ndarray of int
-        Positions of the drawn samples in the data, class by class.
+    columns, samples : ndarray of int
+        Their columns, and the positions of the drawn samples, class by class, in the data.
     sample_names : list of str
         Their names.
     labels : ndarray of int
@@ -187,10 +176,9 @@ class SelectedValuesDisplay(Display):
         max_samples : int, default=200
             How many samples to draw at most. Of more, evenly spaced ones are drawn, so that each class keeps
             its share.
-        feature_names : sequence of str or None, default=None
-            Names of all columns; None takes those of the frame that the model was fitted on, or numbers.
-        sample_names : sequence of str or None, default=None
-            Names of all samples; None takes their numbers.
+        feature_names, sample_names : sequence of str or None, default=None
+            Names of all columns and samples; None takes the columns of the frame that the model was fitted
+            on, or numbers.
 
         Returns
         -------
@@ -257,8 +245,7 @@ class SelectedValuesDisplay(Display):
 
 def _standardised(X: DataMatrix, columns: IntArray) -> FloatArray:
     """The columns as rows, centred and scaled over all samples."""
-    chosen = X[:, columns]
-    values = np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=float).T
+    values = dense_columns(X, columns).T
     scale = values.std(axis=1, keepdims=True)
     return (values - values.mean(axis=1, keepdims=True)) / np.where(scale > 0, scale, 1.0)
 
@@ -275,10 +262,8 @@ class StabilityDisplay(Display):
         Their selection frequencies.
     threshold : float
         The frequency from which on a feature counts as selected.
-    n_features : int
-        Number of features, drawn or not.
-    n_selected : int
-        How many reach the threshold, drawn or not.
+    n_features, n_selected : int
+        Number of features, and of those that reach the threshold, drawn or not.
     meinshausen_buhlmann, shah_samworth : float
         Bounds on the expected number of false selections; NaN where a theorem does not apply.
 

@@ -6,7 +6,7 @@ metadata first, and then by their values, on the workers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -21,7 +21,6 @@ from minimaxrisk._utils.arrays import (
     FloatArray,
     IntArray,
     asarray_like,
-    float_types_of,
     is_foreign,
     namespace_of,
     stays_where_it_is,
@@ -37,7 +36,15 @@ from minimaxrisk._utils.dask_arrays import (
     reduce_by_tree,
 )
 from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
-from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map, take_rows
+from minimaxrisk._utils.stored_tables import (
+    LARGE,
+    StoredArray,
+    Table,
+    is_in_chunks,
+    is_memory_map,
+    not_finite,
+    take_rows,
+)
 
 Place = tuple[int, int, float]  # row, column, value
 
@@ -93,10 +100,7 @@ def _refuse_not_finite(X: Any) -> None:
     ]
     (place,) = fetch([reduce_by_tree(looks, first_place)])
     if place is not None:
-        i, j, value = place
-        raise ValueError(
-            f"X must hold finite numbers, but row {i} has {value} in column {j}; drop or impute such entries."
-        )
+        raise not_finite(f"row {place[0]}", *place[1:])
 
 
 def first_not_finite(chunk: np.ndarray, row: int = 0, column: int = 0) -> Place | None:
@@ -236,13 +240,14 @@ def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     table = _as_it_is(X)
     if table is None:
         stays = stays_where_it_is(X)
+        xp = namespace_of(X) if stays else np
         return validate_data(
             estimator,
             X,
             *y,
             reset=reset,
             accept_sparse="csr",
-            dtype=float_types_of(X) if stays else [np.float64, np.float32],
+            dtype=[xp.float64, xp.float32],
             ensure_all_finite=not (stays and y),
         )
     if table.dtype.kind not in "biuf":
@@ -277,19 +282,9 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
         X = namespace_of(data.X).concat([data.X, asarray_like(data.X, to_numpy(more))], axis=0)
     else:
         X = np.vstack([data.X, to_numpy(more)])
-
-    def with_zeros(values: Any) -> Any:
-        return None if values is None else np.pad(values, (0, more.shape[0]))
-
-    return TrainingData(
-        X=X,
-        classes=data.classes,
-        labels=with_zeros(data.labels),
-        weights=with_zeros(data.weights),
-        n_unlabeled=more.shape[0],
-        counts=with_zeros(data.counts),
-        groups=with_zeros(data.groups),
-    )
+    of_rows = {name: getattr(data, name) for name in ("labels", "weights", "counts", "groups")}
+    padded = {name: np.pad(each, (0, more.shape[0])) for name, each in of_rows.items() if each is not None}
+    return replace(data, X=X, n_unlabeled=more.shape[0], **padded)
 
 
 def _in_memory(X: Any) -> np.ndarray:
@@ -354,7 +349,9 @@ def check_labels(X: Any, y: Any) -> np.ndarray:
     refuse_other_order(X, y)
     check_label_values(y)
     labels, n = np.asarray(y), num_samples(X)
-    if labels.ndim != 1 or len(labels) != n:
+    if labels.shape == (n, 1):
+        labels = labels.ravel()
+    if labels.shape != (n,):
         raise ValueError(
             f"y must be 1-D with one label for each of the {n} samples, got shape {labels.shape}."
         )
