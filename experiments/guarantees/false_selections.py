@@ -153,13 +153,13 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     )
 
 
-def _bounded(rows: Sequence[Row], bound: str) -> list[Row]:
+def _quantity(rows: Sequence[Row], bound: str) -> list[Row]:
     """Rows in which the bound says something: the theorem behind it may not apply."""
     return [row for row in rows if row.get(bound) is not None]
 
 
 def _claim(bound: str, rows: Sequence[Row]) -> Claim:
-    own = {setting: _bounded(pick(rows, part=SIMULATED, setting=setting), bound) for setting in SETTINGS}
+    own = {setting: _quantity(pick(rows, part=SIMULATED, setting=setting), bound) for setting in SETTINGS}
     means = {
         setting: (mean(values_of(found, "n_false")), mean(values_of(found, bound)))
         for setting, found in own.items()

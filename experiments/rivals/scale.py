@@ -34,7 +34,7 @@ N_INFORMATIVE, EFFECT = 50, 0.7
 
 
 @dataclass(frozen=True)
-class Problem:
+class Box:
     """What it is in words, and how it is written to a folder."""
 
     words: str
@@ -71,9 +71,9 @@ def _write_tall(folder: Path, n_samples: int, n_features: int) -> None:
 
 
 PROBLEMS = {
-    "wide": Problem("float32 in a memory map", _write_wide),
-    "sparse": Problem("sparse texts in memory", _write_sparse),
-    "tall": Problem("float64 in memory", _write_tall),
+    "wide": Box("float32 in a memory map", _write_wide),
+    "sparse": Box("sparse texts in memory", _write_sparse),
+    "tall": Box("float64 in memory", _write_tall),
 }
 
 

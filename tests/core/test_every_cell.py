@@ -35,7 +35,7 @@ from minimaxrisk import (
 from minimaxrisk.app.report import report
 from minimaxrisk.app.storage import SavedModel, load_model, save_model
 from minimaxrisk.exceptions import UninformativeRadiusWarning
-from minimaxrisk.guarantees.certified import COLUMNS, DASK, ELSEWHERE, NEEDS, PROOF, can, unwrapped
+from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, LIBRARY_CLASSIFIER, NEEDS, PROOF, can, unwrapped
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # about fits; test_skeleton.py has what is said when
@@ -245,7 +245,7 @@ fitted_once, of_numpy = (
 
 
 def walk(name, wrapping, form, mode, functions):
-    """Check some cells of one model; returns how many worked and how many were refused."""
+    """Check some cells of one model."""
     # A step of a pipeline makes an array of chunks.
     needed = {("dask", "alone"): DASK, ("array api", wrapping): ELSEWHERE}.get((form, wrapping))
     if needed is not None and not can(ESTIMATORS[name][0], needed):
@@ -254,21 +254,18 @@ def walk(name, wrapping, form, mode, functions):
             pytest.raises((TypeError, ValueError), match=r"(?s)works on arrays.*got .*(pass|convert) X"),
         ):
             fitted(name, wrapping, form, mode)
-        return 0, len(functions)
-    worked = 0
+        return
     for function in functions:
         found = answer(name, wrapping, form, mode, function)
         expected = is_supported(fitted_once(name, wrapping, form, mode), function, wrapping, mode)
         assert isinstance(found, str) != expected, (function, found)
         assert expected or ADVICE.search(found), (function, found)
-        worked += expected
         if expected and form != "numpy":
             # Members end where they come first within their tolerance, and float32 rounds what a step makes.
             atol = 2e-2 if name == "ensemble" or form == "float32" else 1e-4
             np.testing.assert_allclose(
                 found, of_numpy(name, wrapping, mode, function), atol=atol, err_msg=function
             )
-    return worked, len(functions) - worked
 
 
 def quick(wrapping, form, mode):
@@ -286,10 +283,8 @@ CELLS = list(product(ESTIMATORS, WRAPPINGS, FORMS, MODES))
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
 def test_every_cell_works_or_is_refused_with_advice(name, wrapping):
-    walked = [
-        walk(name, wrapping, form, mode, quick(wrapping, form, mode)) for form, mode in product(FORMS, MODES)
-    ]
-    assert np.sum(walked) > 50
+    for form, mode in product(FORMS, MODES):
+        walk(name, wrapping, form, mode, quick(wrapping, form, mode))
 
 
 @pytest.mark.slow
@@ -308,14 +303,14 @@ def test_what_is_declared_is_walked():
 
 def test_every_public_classifier_is_walked():
     public = [getattr(minimaxrisk, name) for name in minimaxrisk.__all__]
-    classifiers = {each for each in public if isinstance(each, type) and can(each, COLUMNS)}
+    classifiers = {each for each in public if isinstance(each, type) and can(each, LIBRARY_CLASSIFIER)}
     assert classifiers == {type(estimator) for estimator, _ in ESTIMATORS.values()}
 
 
 @pytest.mark.parametrize("name", [name for name, (each, _) in ESTIMATORS.items() if can(each, PROOF)])
 def test_every_model_with_a_plain_radius_says_that_its_error_is_a_score(name):
     X, y = study()
-    for wrapping in WRAPPINGS:
+    for wrapping in ("alone", "pipeline"):  # a search is told once
         model, _ = wrapped(name, wrapping)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")

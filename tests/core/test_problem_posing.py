@@ -12,7 +12,7 @@ import reference
 from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
 from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import PosedProblem, pose, pose_l1_svm, pose_parts
+from minimaxrisk.problem.pose import PosedBox, pose, pose_l1_svm, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
@@ -107,8 +107,8 @@ def test_other_labels_keep_the_choices(kind, is_known, monkeypatch, request):
     choices = {**CHOICES, "coding": coding, "marginal_is_known": is_known, "copy": kind != "implicit"}
     order = np.random.default_rng(0).permutation(24)
     other = replace(data, labels=data.labels[order])
-    posed, one_by_one, like_this = pose(data, **choices), [], PosedProblem.like_this
-    monkeypatch.setattr(PosedProblem, "like_this", lambda *given: one_by_one.append(1) or like_this(*given))
+    posed, one_by_one, like_this = pose(data, **choices), [], PosedBox.like_this
+    monkeypatch.setattr(PosedBox, "like_this", lambda *given: one_by_one.append(1) or like_this(*given))
     (found,) = posed.relabelled([other], Multiple(1.5))
     assert len(one_by_one) == (kind not in ("dense", "array-api"))
     expected = pose(other, **{**choices, "rule": Multiple(1.5)})

@@ -124,7 +124,7 @@ def test_the_modules_of_containers_are_closed_to_engines():
 
 def test_nobody_asks_a_container_for_its_type():
     """Outside of ``features/`` containers say what they can do; engines do not read their arrays."""
-    kinds = {each.__name__ for each in containers()} | {"Problem"}
+    kinds = {each.__name__ for each in containers()} | {"Box"}
     assert {"DenseFeatures", "SparseFeatures", "DaskFeatures", "DeviceFeatures"} < kinds
     wrong = []
     for path in (ROOT / "src").rglob("*.py"):

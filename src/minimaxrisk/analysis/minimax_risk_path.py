@@ -15,7 +15,7 @@ from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
 from minimaxrisk.estimators.fitting import log_line
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
@@ -212,7 +212,7 @@ def path_of(
     data: TrainingData,
     radii: FloatArray | None,
     *,
-    posed: PosedProblem | None = None,
+    posed: PosedBox | None = None,
     breakpoints: bool = False,
     verbose: int = 0,
 ) -> MinimaxRiskPath:

@@ -345,7 +345,7 @@ def tested_classifier(fit: PosedFit) -> Any:
     Whether labels and features are related does not depend on the model. A radius that labels chose would
     have to be chosen anew for every permutation, and an ensemble fitted anew.
     """
-    tested = clone(fit.model._set_parameters()).set_params(callback=None)
+    tested = clone(fit.model._parameters_of_set()).set_params(callback=None)
     return tested.set_params(radius=1.0) if can(fit.learner, CHOSEN_RADIUS) else tested
 
 

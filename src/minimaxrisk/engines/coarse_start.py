@@ -20,7 +20,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.first_order import first_order_approach
 from minimaxrisk.engines.interior_point.predictor_corrector import Snapshot, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # The gap at which the steps end, and the most of them; texts take 70 to 130. With gaps of 1e-1 and 1e-2 whole
@@ -38,11 +38,11 @@ class CoarseStart:
     found: Solution
     instances: IntArray
 
-    def on_all(self, problem: Problem) -> Snapshot:
+    def on_all(self, problem: Box) -> Snapshot:
         """The beginning of the whole program."""
         return snapshot_near(problem, self._difference, self.found.mu)
 
-    def on_some(self, program: Problem, prior: FloatArray) -> Snapshot:
+    def on_some(self, program: Box, prior: FloatArray) -> Snapshot:
         """The beginning of the program on ``instances``, behind the two class means.
 
         Mass elsewhere goes to the means, shared as in the sample.
@@ -57,7 +57,7 @@ class CoarseStart:
         return self.found.distribution[0] - self.found.distribution[1]
 
 
-def coarse_start(problem: Problem, settings: EngineSettings, monitor: Monitor | None) -> CoarseStart | None:
+def coarse_start(problem: Box, settings: EngineSettings, monitor: Monitor | None) -> CoarseStart | None:
     """Take the steps; None where they find no coefficients."""
     n_steps = MOST_STEPS if settings.max_iter is None else min(settings.max_iter, MOST_STEPS)
     gap = max(COARSE_GAP, settings.gap_tol)
@@ -83,7 +83,7 @@ ITERATIONS, PER_OPERATION, EXPECTED_STEPS = 15, 1.0 / 1.5e10, 100
 WORTH_IT = 5.0
 
 
-def is_worth_a_coarse_start(problem: Problem) -> bool:
+def is_worth_a_coarse_start(problem: Box) -> bool:
     """Whether the steps are predicted to take a fraction of the time of the interior point."""
     if not (
         problem.features.is_sparse
@@ -96,7 +96,7 @@ def is_worth_a_coarse_start(problem: Problem) -> bool:
     return WORTH_IT * first_order < interior_point
 
 
-def predicted_seconds(problem: Problem) -> tuple[float, float]:
+def predicted_seconds(problem: Box) -> tuple[float, float]:
     """Of the first-order steps and of the interior point on all instances."""
     n, d = problem.features.shape
     first_order = EXPECTED_STEPS * (STEP + PER_ENTRY * problem.features.n_stored + PER_COLUMN * d)

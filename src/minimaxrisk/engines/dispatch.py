@@ -41,12 +41,10 @@ from minimaxrisk.engines.solution import (
     TimeLimit,
 )
 from minimaxrisk.problem.objective import SmoothableObjective
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 
 
-def solve_minimax_risk(
-    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
-) -> Solution:
+def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     """The minimax risk classifier of a problem, by the engine that the settings name.
 
     Where the engine ended before it converged, the solution's remark says why.
@@ -79,9 +77,7 @@ def remark_on_end(settings: EngineSettings, solution: Solution, gap: float | Non
     return f"stopped{reached} with an optimality gap of {gap:.2g}; the bounds are valid{remedy}"
 
 
-def bound_minimax_risks(
-    problems: Sequence[Problem], settings: EngineSettings, enough: Enough
-) -> list[Bounds]:
+def bound_minimax_risks(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Bounds]:
     """For each problem bounds on R* that are ``enough``; cheaper than the classifier.
 
     Or as near as the settings let the solver come. Bounds do not depend on the other problems. Radii of zero
@@ -93,7 +89,7 @@ def bound_minimax_risks(
     ]
 
 
-def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings) -> list[FloatArray]:
+def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) -> list[FloatArray]:
     """For each problem coefficients whose bound is within ``settings.gap_tol`` of R*, or nearer.
 
     They do not depend on the other problems. Few of those of the interior point are exactly zero.
@@ -108,7 +104,7 @@ def approach_minimax_risks(problems: Sequence[Problem], settings: EngineSettings
     ]
 
 
-def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
+def problems_at_a_time(problem: Box, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
     if can_share(problem, settings):
         return batch_size(problem)
@@ -116,7 +112,7 @@ def problems_at_a_time(problem: Problem, settings: EngineSettings) -> int:
     return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES["signed"] else 1
 
 
-def _together(problems: Sequence[Problem], settings: EngineSettings, enough: Enough) -> list[Found | None]:
+def _together(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Found | None]:
     """What the batched engine finds, for problems on the same array and of the same shape; else None."""
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int, int], list[int]] = {}
@@ -132,13 +128,13 @@ def _together(problems: Sequence[Problem], settings: EngineSettings, enough: Eno
     return found
 
 
-def _with_own_values(problem: Problem) -> Problem:
+def _with_own_values(problem: Box) -> Box:
     """The problem on features that are quickest to read for it alone."""
     features = problem.features.copied()
     return problem if features is problem.features else replace(problem, features=features)
 
 
-def _bounds_alone(problem: Problem, settings: EngineSettings, enough: Enough) -> Bounds:
+def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bounds:
     if _solver_for(problem, settings) == "interior-point":
         engine = generated_bounds if has_many_instances(problem) else interior_bounds
         return engine(problem, settings, enough, TimeLimit(settings.max_seconds))
@@ -146,7 +142,7 @@ def _bounds_alone(problem: Problem, settings: EngineSettings, enough: Enough) ->
     return Bounds(solution.lower, solution.upper)
 
 
-def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
+def _approach_alone(problem: Box, settings: EngineSettings) -> FloatArray:
     near = None
     if _solver_for(problem, settings) == "interior-point":
         engine = generated_approach if has_many_instances(problem) else interior_approach
@@ -158,7 +154,7 @@ def _approach_alone(problem: Problem, settings: EngineSettings) -> FloatArray:
     return near.mu
 
 
-def _solved_alone(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
+def _solved_alone(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     is_first_order = _solver_for(problem, settings) == "first-order"
     engine = first_order_approach if is_first_order else solve_minimax_risk
     solution = engine(problem, settings, TimeLimit(settings.max_seconds, monitor))
@@ -168,7 +164,7 @@ def _solved_alone(problem: Problem, settings: EngineSettings, monitor: Monitor |
 
 
 def solve_by_simplex(
-    problem: Problem,
+    problem: Box,
     objective: SmoothableObjective,
     settings: EngineSettings,
     monitor: Monitor | None = None,
@@ -190,7 +186,7 @@ def solve_by_simplex(
     )
 
 
-def _solver_for(problem: Problem, settings: EngineSettings) -> str:
+def _solver_for(problem: Box, settings: EngineSettings) -> str:
     """The engine's name; the interior point where that is not too much for it, unless another is named."""
     if settings.solver == "auto":
         return "first-order" if interior_point_demands(problem).are_too_large else "interior-point"
@@ -204,7 +200,7 @@ def _solver_for(problem: Problem, settings: EngineSettings) -> str:
     return settings.solver
 
 
-def _remark_on_auto(problem: Problem, settings: EngineSettings, solution: Solution) -> str:
+def _remark_on_auto(problem: Box, settings: EngineSettings, solution: Solution) -> str:
     """That another solver was taken than the exact one."""
     if settings.solver != "auto" or solution.solver != "first-order":
         return ""
@@ -215,7 +211,7 @@ def _remark_on_auto(problem: Problem, settings: EngineSettings, solution: Soluti
     )
 
 
-def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution: Solution) -> str:
+def _remark_on_first_order(problem: Box, settings: EngineSettings, solution: Solution) -> str:
     """That the steps did not reach the tolerance."""
     if solution.solver != "first-order" or solution.converged or solution.stopped or solution.interrupted:
         return ""
@@ -229,7 +225,7 @@ def _remark_on_first_order(problem: Problem, settings: EngineSettings, solution:
     )
 
 
-def _first_components(problem: Problem, objective: SmoothableObjective, settings: EngineSettings) -> IntArray:
+def _first_components(problem: Box, objective: SmoothableObjective, settings: EngineSettings) -> IntArray:
     if isinstance(settings.initial_features, str):
         by_name = {"correlation": by_correlation, "first-order": by_first_order}
         return by_name[settings.initial_features](problem, objective, settings.n_max)

@@ -60,7 +60,7 @@ from minimaxrisk.engines.solution import (
 )
 from minimaxrisk.features.matrix import FeatureMatrix, squared_norm
 from minimaxrisk.problem.objective import KnownMarginal
-from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
+from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
 
 
@@ -138,7 +138,7 @@ class KnownOneHotMasses(Masses):
         return np.maximum(levelled - self.instances * instance_thresholds(levelled / self.instances), 0.0)
 
 
-def masses_of(problem: Problem) -> Masses:
+def masses_of(problem: Box) -> Masses:
     """The adversary's side of a problem."""
     marginal = problem.marginal
     if problem.coding.name == "signed":
@@ -204,7 +204,7 @@ class Point(NamedTuple):
 class PrimalDual:
     """The iteration. ``step`` returns T(z), whose coefficients are sparse and whose masses are feasible."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Box) -> None:
         self.problem = problem
         self.masses: Masses = masses_of(problem)
         n_blocks = problem.coding.n_blocks
@@ -313,7 +313,7 @@ def spectral_norm(features: FeatureMatrix, weights: FloatArray) -> float:
 BUDGET, CHECK_EVERY = 5000, 10
 
 
-def first_order(problem: Problem, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
+def first_order(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     """Solve to a certified gap of ``settings.first_order_gap_tol``, with small coefficients cleared."""
     best = first_order_approach(problem, settings, monitor)
     drop_small_coefficients(problem, best, settings.first_order_gap_tol)
@@ -321,9 +321,7 @@ def first_order(problem: Problem, settings: EngineSettings, monitor: Monitor | N
     return best
 
 
-def first_order_approach(
-    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
-) -> Solution:
+def first_order_approach(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     """The best certified pair, whichever way the loop ends; small coefficients are not cleared."""
     best = Solution.trivial(problem, problem.objective)
     best.solver = "first-order"
@@ -341,7 +339,7 @@ def _tolerance(settings: EngineSettings) -> float:
     return max(settings.first_order_gap_tol, SMALLEST_GAP)
 
 
-def _iterate(problem: Problem, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
+def _iterate(problem: Box, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
     iteration, last = PrimalDual(problem), BUDGET if settings.max_iter is None else settings.max_iter
     used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
     while True:
@@ -368,7 +366,7 @@ def _iterate(problem: Problem, settings: EngineSettings, best: Solution, monitor
             return
 
 
-def _certify(problem: Problem, masses: Masses, point: Point, best: Solution) -> float:
+def _certify(problem: Box, masses: Masses, point: Point, best: Solution) -> float:
     """Offer both sides of a point; returns the bound of its coefficients, at their best scale."""
     gain = float(np.sum(problem.tau * point.mu) - np.sum(problem.lam * np.abs(point.mu)))
     scale = masses.scale(gain, point.scores)

@@ -50,7 +50,7 @@ from minimaxrisk.engines.solution import (
     Solution,
     Stage,
 )
-from minimaxrisk.problem.problem import Problem, upper_bound
+from minimaxrisk.problem.problem import Box, upper_bound
 from minimaxrisk.problem.rule import threshold, total_excess
 
 # Instances per component of Phi, and instances in all, from which on this engine is faster. Compared to all
@@ -74,7 +74,7 @@ FINE_GAPS = (1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 MOST_VERTICES = 8
 
 
-def has_many_instances(problem: Problem) -> bool:
+def has_many_instances(problem: Box) -> bool:
     """Whether there are so many instances that leaving most of them out at first saves time.
 
     With a known marginal every instance has its mass, and none can be left out.
@@ -83,7 +83,7 @@ def has_many_instances(problem: Problem) -> bool:
     return not problem.marginal.is_known and problem.n_instances >= max(FEWEST_INSTANCES, fewest)
 
 
-def first_instances(problem: Problem) -> IntArray:
+def first_instances(problem: Box) -> IntArray:
     """Some at random, ascending, and the same ones every time.
 
     Not every tenth or so: instances are ordered by their values, which may have periods.
@@ -93,7 +93,7 @@ def first_instances(problem: Problem) -> IntArray:
     return np.sort(np.random.default_rng(0).permutation(n)[: max(int(n_first), FEWEST_FIRST)])
 
 
-def next_instances(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
+def next_instances(problem: Box, chosen: IntArray, nearness: FloatArray) -> IntArray:
     """Instances near to their constraints, of those chosen so far and of the others, ascending."""
     stay = chosen[nearness[chosen] >= STAYS]
     together = np.union1d(stay, _newcomers(problem, chosen, nearness))
@@ -103,12 +103,12 @@ def next_instances(problem: Problem, chosen: IntArray, nearness: FloatArray) -> 
     return together
 
 
-def with_newcomers(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
+def with_newcomers(problem: Box, chosen: IntArray, nearness: FloatArray) -> IntArray:
     """All instances chosen so far, and of the others those near to their constraints or beyond, ascending."""
     return np.union1d(chosen, _newcomers(problem, chosen, nearness))
 
 
-def _newcomers(problem: Problem, chosen: IntArray, nearness: FloatArray) -> IntArray:
+def _newcomers(problem: Box, chosen: IntArray, nearness: FloatArray) -> IntArray:
     is_new = nearness >= COMES
     is_new[chosen] = False
     return _nearest(nearness, np.flatnonzero(is_new), int(MOST_NEW * problem.n_components))
@@ -136,7 +136,7 @@ class ClassMeans:
     features: FloatArray  # K x d
 
     @classmethod
-    def of(cls, problem: Problem) -> ClassMeans:
+    def of(cls, problem: Box) -> ClassMeans:
         """One pass over the features."""
         prior = problem.centre.sum(axis=1)
         within = problem.centre / prior[:, None]
@@ -146,7 +146,7 @@ class ClassMeans:
 class Subprogram:
     """A problem on the class means, which come first, and on some ``instances`` of the whole."""
 
-    def __init__(self, whole: Problem, means: ClassMeans, instances: IntArray) -> None:
+    def __init__(self, whole: Box, means: ClassMeans, instances: IntArray) -> None:
         self.whole, self.means, self.instances = whole, means, instances
         features = whole.features.some_rows(instances, after=means.features)
         centre = np.hstack([np.diag(means.prior), np.zeros((len(means.prior), len(instances)))])
@@ -173,9 +173,7 @@ class Subprogram:
         return total_excess(scores, threshold(own))
 
 
-def instance_generation(
-    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
-) -> Solution:
+def instance_generation(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     """Solve to a certified gap of ``settings.gap_tol``, as the interior point does on all instances.
 
     The pair returned is the best one certified, whichever way the rounds end.
@@ -193,7 +191,7 @@ def instance_generation(
 
 
 def generated_bounds(
-    problem: Problem, settings: EngineSettings, enough: Enough, monitor: Monitor | None = None
+    problem: Box, settings: EngineSettings, enough: Enough, monitor: Monitor | None = None
 ) -> Bounds:
     """Bounds that are ``enough``, or as near as the rounds come; no vertex, and no sparse coefficients."""
 
@@ -209,7 +207,7 @@ def generated_bounds(
 
 
 def generated_approach(
-    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
+    problem: Box, settings: EngineSettings, monitor: Monitor | None = None
 ) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None if no round gets there."""
     rounds = _Rounds(problem, settings, monitor)
@@ -223,7 +221,7 @@ class _Rounds:
     ``best`` holds what is proven for the whole problem.
     """
 
-    def __init__(self, problem: Problem, settings: EngineSettings, monitor: Monitor | None) -> None:
+    def __init__(self, problem: Box, settings: EngineSettings, monitor: Monitor | None) -> None:
         self.problem, self.settings, self._monitor = problem, settings, monitor
         self.best = Solution.trivial(problem, problem.objective)
         self.best.solver = "interior-point"

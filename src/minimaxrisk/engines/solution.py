@@ -16,7 +16,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.problem.objective import Objective
-from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
+from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 
 # The gaps at which solvers stop by default, and the smallest one that rounding allows. Exact solvers end at a
 # vertex anyway; every further digit takes first-order methods longer.
@@ -198,7 +198,7 @@ class Stage:
 NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
 
 
-def always_one_class(problem: Problem) -> Stage | None:
+def always_one_class(problem: Box) -> Stage | None:
     """Always naming the most common class, where an intercept per class can say so.
 
     Its bound is one minus the class's smallest mass in the set. Where labels are noise nothing is better.
@@ -229,7 +229,7 @@ class Solution:
     started: float = field(default_factory=time.perf_counter)
 
     @classmethod
-    def trivial(cls, problem: Problem, objective: Objective) -> Solution:
+    def trivial(cls, problem: Box, objective: Objective) -> Solution:
         """mu = 0 and the empirical distribution, which need no work."""
         upper = upper_bound_of_some(problem, objective, NOTHING.components, NOTHING.values)
         lower = objective.value(problem.centre)
@@ -284,7 +284,7 @@ class Solution:
         self.history.append(record)
         self.stopped = monitor is not None and monitor(record.copy())
 
-    def settle(self, problem: Problem, objective: Objective) -> None:
+    def settle(self, problem: Box, objective: Objective) -> None:
         """Compute the bounds that are reported from the pair alone; iterations only updated theirs."""
         self.upper = upper_bound_of_some(problem, objective, self.stage.components, self.stage.values)
         point = lower_bound(problem, objective, self.distribution)
@@ -295,7 +295,7 @@ class Solution:
 LARGEST_LOSS = 1e-6
 
 
-def drop_small_coefficients(problem: Problem, best: Solution, gap_tol: float) -> None:
+def drop_small_coefficients(problem: Box, best: Solution, gap_tol: float) -> None:
     """Clear small coefficients of a solution that is not at a vertex, where few are exactly zero.
 
     A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.

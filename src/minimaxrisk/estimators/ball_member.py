@@ -24,7 +24,7 @@ from minimaxrisk.engines.solution import Enough
 from minimaxrisk.features.kernel import KernelSpace
 from minimaxrisk.features.matrix import Coding, products_of_instances
 from minimaxrisk.problem.ball import ball_on_products
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule, orientation, probabilities
 from minimaxrisk.samples.independent_units import Strata
 from minimaxrisk.samples.instances import Instances
@@ -38,13 +38,13 @@ MOST_EQUATIONS = 2500
 MOST_FOLDS = 10
 
 
-def is_quick(posed: PosedProblem) -> bool:
+def is_quick(posed: PosedBox) -> bool:
     """Whether the ball takes no longer than the other members."""
     return posed.instances.n_instances * posed.problem.coding.n_blocks <= MOST_EQUATIONS
 
 
 def fit_ball(
-    posed: PosedProblem,
+    posed: PosedBox,
     data: TrainingData,
     units: Strata,
     *,
@@ -96,7 +96,7 @@ class _FittedBall:
     @classmethod
     def of(
         cls,
-        posed: PosedProblem,
+        posed: PosedBox,
         products: FloatArray,
         instances: Instances,
         present: IntArray,
@@ -121,7 +121,7 @@ class _FittedBall:
         scores = self.coding.scores(self.coefficients @ self.space.centred(products).T)
         return probabilities(scores, self.threshold)
 
-    def linear_rule(self, posed: PosedProblem, unit: FloatArray) -> LinearRule:
+    def linear_rule(self, posed: PosedBox, unit: FloatArray) -> LinearRule:
         """The rule on the caller's columns, if it was fitted on all instances."""
         features, scale = posed.problem.features, posed.problem.scale
         total = self.coefficients.sum(axis=1)

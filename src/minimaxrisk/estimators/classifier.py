@@ -22,15 +22,15 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
 )
-from minimaxrisk.estimators.certified import CertifiedClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, warn_about_work
 from minimaxrisk.estimators.prediction import draw_labels
+from minimaxrisk.estimators.skeleton import CertifiedClassifier
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,
-    COLUMNS,
     DASK,
     ELSEWHERE,
     HISTORY,
+    LIBRARY_CLASSIFIER,
     OTHER_LABELS,
     OWN_RADII,
     PROOF,
@@ -40,8 +40,8 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.claims import claims_of_linear, moments_in_units_of
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import PosedProblem
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.pose import PosedBox
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.validation import TrainingData, check_new_data
@@ -244,7 +244,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     _set_kind = BOX
     _capabilities = frozenset(
         {
-            COLUMNS,
+            LIBRARY_CLASSIFIER,
             PROOF,
             BOX_OF_MEANS,
             OWN_RADII,
@@ -364,10 +364,10 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     def _engine_settings(self, n_features: int) -> EngineSettings:
         return engine_settings_of(self, n_features)
 
-    def _problems_at_a_time(self, problem: Problem) -> int:
+    def _problems_at_a_time(self, problem: Box) -> int:
         return problems_at_a_time(problem, self._engine_settings(self.n_features_in_))
 
-    def _bounds(self, problems: Sequence[Problem], enough: Enough) -> list[Bounds]:
+    def _bounds(self, problems: Sequence[Box], enough: Enough) -> list[Bounds]:
         return bound_minimax_risks(problems, self._engine_settings(self.n_features_in_), enough)
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
@@ -379,7 +379,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         self._engine_settings(checked.n_features_in_)  # refused before any work
         warn_about_work(data, self.coding, self.copy)
 
-    def _solved(self, posed: PosedProblem, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
+    def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
         return solve_minimax_risk(posed.problem, self._engine_settings(data.X.shape[1]), monitor)
 
     def _predicted(self, X: Any) -> np.ndarray:
@@ -423,7 +423,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
         return claims_of_linear(self, posed)
 
-    def _store(self, posed: PosedProblem, data: TrainingData, solved: Solution, parameters: Any) -> None:
+    def _store(self, posed: PosedBox, data: TrainingData, solved: Solution, parameters: Any) -> None:
         problem, lead = posed.problem, posed.problem.scale.n_leading
         stage = solved.stage
         final = LinearRule.of_some(stage.components, stage.values, problem)

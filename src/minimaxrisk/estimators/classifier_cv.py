@@ -29,8 +29,8 @@ from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import weight_kind_of
-from minimaxrisk.problem.pose import PosedProblem, pose_by
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.pose import PosedBox, pose_by
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.validation import TrainingData, check_training_data, codes_of_groups
@@ -42,7 +42,7 @@ from minimaxrisk.uncertainty.rules import Multiple
 class SolvedPath:
     """What was solved, radii ascending: those asked for, and others where they were met."""
 
-    problem: Problem
+    problem: Box
     solved: list[SolvedRadius]
     is_concave: bool
 
@@ -72,7 +72,7 @@ def solve_path(
     data: TrainingData,
     ascending: FloatArray,
     *,
-    posed: PosedProblem | None = None,
+    posed: PosedBox | None = None,
     everywhere: bool = False,
     report: Report = lambda solved: None,
 ) -> SolvedPath:
@@ -148,7 +148,7 @@ def ascending_radii(radii: Any) -> FloatArray:
     return values
 
 
-def default_radii(estimator: Any, data: TrainingData, posed: PosedProblem | None = None) -> FloatArray:
+def default_radii(estimator: Any, data: TrainingData, posed: PosedBox | None = None) -> FloatArray:
     r"""Evenly spaced by ratio, up to a radius at which nothing is learned.
 
     If every instance has its labels with the same probability, no rule errs less than 1 - 1/K. That
@@ -302,7 +302,7 @@ def within_one_standard_error(mean: FloatArray, standard_error: FloatArray) -> i
 
 
 def n_features_at(
-    estimator: Any, data: TrainingData, radii: FloatArray, posed: PosedProblem | None = None
+    estimator: Any, data: TrainingData, radii: FloatArray, posed: PosedBox | None = None
 ) -> IntArray:
     """How many columns the fit at each radius selects."""
     path = solve_path(estimator, data, radii, posed=posed)
@@ -557,7 +557,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         estimator.set_params(radius=1.0)._validate_params()
         return estimator
 
-    def _on_posed(self, posed: PosedProblem, data: TrainingData, groups: Any) -> MinimaxRiskClassifierCV:
+    def _on_posed(self, posed: PosedBox, data: TrainingData, groups: Any) -> MinimaxRiskClassifierCV:
         """Cross-validate the radii given, on data that are checked and posed; without a last fit."""
         estimator, radii = self._checked_estimator(), ascending_radii(self.radii)
         codes = None if groups is None else codes_of_groups(groups, len(data.labels))
@@ -606,7 +606,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     def _final(self) -> MinimaxRiskClassifier:
         return self.estimator_
 
-    def _set_parameters(self) -> MinimaxRiskClassifier:
+    def _parameters_of_set(self) -> MinimaxRiskClassifier:
         return self.estimator_
 
     def _fitted_rule(self) -> LinearRule:

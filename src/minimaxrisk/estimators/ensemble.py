@@ -20,14 +20,14 @@ from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings, Monitor
 from minimaxrisk.estimators.ball_member import fit_ball, is_quick
-from minimaxrisk.estimators.certified import CertifiedClassifier
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of, warn_about_work
+from minimaxrisk.estimators.skeleton import CertifiedClassifier
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,
-    COLUMNS,
     DASK,
     ELSEWHERE,
+    LIBRARY_CLASSIFIER,
     MEMBERS,
     PROOF,
     SELECTION,
@@ -38,7 +38,7 @@ from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
-from minimaxrisk.problem.pose import PosedProblem, pose_by, pose_parts
+from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
@@ -188,7 +188,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     """
 
     _set_kind = BOX
-    _capabilities = frozenset({COLUMNS, PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, DASK, ELSEWHERE})
+    _capabilities = frozenset(
+        {LIBRARY_CLASSIFIER, PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, DASK, ELSEWHERE}
+    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [MinimaxRiskClassifier, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -281,7 +283,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         # Without a certificate the radii are not used, and need not be bootstrapped.
         return super()._posed(data, parameters) if self.certify else pose_by(parameters, data, Multiple(1.0))
 
-    def _solved(self, posed: PosedProblem, data: TrainingData, parameters: Any, monitor: Monitor) -> _Average:
+    def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> _Average:
         units = Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
         random, estimator = check_random_state(self.random_state), self._member()
         parts = self._parts(units, random)
@@ -310,7 +312,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             worst = worst_case_of_loss(loss, fitted, parameters, posed)
         return _Average(fitted, in_bag, left_out, judged, worst)
 
-    def _store(self, posed: PosedProblem, data: TrainingData, solved: _Average, parameters: Any) -> None:
+    def _store(self, posed: PosedBox, data: TrainingData, solved: _Average, parameters: Any) -> None:
         fitted = solved.rule
         self.estimator_, self.coding_ = parameters, posed.problem.coding.name
         self.members_, self.in_bag_ = fitted.members, solved.in_bag
@@ -324,7 +326,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             self.tau_, self.lambda_ = moments_in_units_of(parameters, posed.problem)
             self.worst_case_proof_ = solved.worst.affine
 
-    def _warn(self, posed: PosedProblem, data: TrainingData, solved: _Average) -> None:
+    def _warn(self, posed: PosedBox, data: TrainingData, solved: _Average) -> None:
         if self.certify:
             super()._warn(posed, data, solved)
         unseen = int(np.isnan(solved.judged.oob_proba[data.weights > 0, 0]).sum())
@@ -336,7 +338,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
                 UserWarning,
             )
 
-    def _set_parameters(self) -> MinimaxRiskClassifier:
+    def _parameters_of_set(self) -> MinimaxRiskClassifier:
         return self.estimator_
 
     @property
@@ -351,7 +353,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
 
     def _ball(
         self,
-        posed: PosedProblem,
+        posed: PosedBox,
         data: TrainingData,
         units: Strata,
         random: np.random.RandomState,
@@ -382,7 +384,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         check_pairs("n_estimators", self.n_estimators)
         return complementary_halves(units, self.n_estimators, random)
 
-    def _store_use(self, fitted: AverageRule, posed: PosedProblem) -> None:
+    def _store_use(self, fitted: AverageRule, posed: PosedBox) -> None:
         scale = posed.problem.scale
         self.selected_features_ = fitted.selected
         self.n_features_selected_ = len(self.selected_features_)
@@ -412,7 +414,7 @@ class _Average:
 class RulesFromRows:
     """What a classifier learns from parts of the rows; an object, so that it can go to other processes."""
 
-    whole: PosedProblem
+    whole: PosedBox
     data: TrainingData
     standardize: bool
     copy: bool | str

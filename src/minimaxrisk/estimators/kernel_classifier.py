@@ -21,9 +21,9 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
 )
-from minimaxrisk.estimators.certified import CertifiedClassifier, refuse_container
+from minimaxrisk.estimators.skeleton import CertifiedClassifier, refuse_container
 from minimaxrisk.features.kernel import KERNELS
-from minimaxrisk.guarantees.certified import COLUMNS, HISTORY, OTHER_LABELS, PROOF, Claim
+from minimaxrisk.guarantees.certified import HISTORY, LIBRARY_CLASSIFIER, OTHER_LABELS, PROOF, Claim
 from minimaxrisk.guarantees.claims import claims_of_ball
 from minimaxrisk.problem.ball import Ball, PosedBall
 from minimaxrisk.problem.rule import KernelRule, LinearRule
@@ -149,7 +149,7 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
     """
 
     _set_kind = BALL
-    _capabilities = frozenset({COLUMNS, PROOF, OTHER_LABELS, HISTORY})
+    _capabilities = frozenset({LIBRARY_CLASSIFIER, PROOF, OTHER_LABELS, HISTORY})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],

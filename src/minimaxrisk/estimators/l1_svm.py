@@ -16,8 +16,8 @@ from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import remark_on_end, solve_by_simplex
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution, TimeLimit
-from minimaxrisk.estimators.certified import Learner
-from minimaxrisk.guarantees.certified import COLUMNS, DASK, SELECTION
+from minimaxrisk.estimators.skeleton import Learner
+from minimaxrisk.guarantees.certified import DASK, LIBRARY_CLASSIFIER, SELECTION
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData
@@ -140,8 +140,8 @@ class L1SVMClassifier(Learner):
     True
     """
 
-    _bounded = "objective"
-    _capabilities = frozenset({COLUMNS, SELECTION, DASK})
+    _quantity = "objective"
+    _capabilities = frozenset({LIBRARY_CLASSIFIER, SELECTION, DASK})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="neither"), None],
         "solver": [StrOptions(set(SOLVERS)), ConstraintGeneration, FullLP],

@@ -52,7 +52,7 @@ OTHER_LABELS = Capability(
     "pass a MinimaxRiskClassifier or a MinimaxRiskKernelClassifier; for a search or an ensemble its "
     "estimator, with a radius chosen beforehand",
 )
-COLUMNS = Capability("is a classifier of this library", "pass one of its classifiers")
+LIBRARY_CLASSIFIER = Capability("is a classifier of this library", "pass one of its classifiers")
 SELECTION = Capability(
     "selects columns", "use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns"
 )
@@ -74,7 +74,7 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
     "error_bound": (),
     "error_bound with method='radii'": (PROOF, OWN_RADII),
     "permutation_test": (OTHER_LABELS,),
-    "check_data": (COLUMNS,),
+    "check_data": (LIBRARY_CLASSIFIER,),
     "check_batches": (PROOF,),
     "training_scale": (PROOF,),
     "compare": (),
@@ -124,7 +124,7 @@ class Certified(Capable, ABC):
         """The fitted model that has rule and proof: itself, or the one with the radius that it chose."""
         return self
 
-    def _set_parameters(self) -> Any:
+    def _parameters_of_set(self) -> Any:
         """The estimator whose parameters say what the uncertainty set is."""
         return self
 

@@ -20,8 +20,8 @@ from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.posed_fit import coverage_of
 from minimaxrisk.problem.ball import PosedBall
 from minimaxrisk.problem.objective import ExpectedLoss, Objective
-from minimaxrisk.problem.pose import PosedProblem
-from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
+from minimaxrisk.problem.pose import PosedBox
+from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.problem.sets import Posed
 from minimaxrisk.samples.independent_units import unit_of_row
@@ -31,14 +31,14 @@ from minimaxrisk.samples.validation import TrainingData
 ROUNDING = 1e-9
 
 
-def moments_in_units_of(parameters: Any, problem: Problem) -> tuple[FloatArray, FloatArray]:
+def moments_in_units_of(parameters: Any, problem: Box) -> tuple[FloatArray, FloatArray]:
     """tau and lambda of standardised columns, or in the units of the caller's."""
     if parameters.standardize:
         return problem.tau, problem.lam
     return problem.scale.rescaled(problem.tau), problem.scale.rescaled(problem.lam)
 
 
-def claims_of_linear(model: Any, posed: PosedProblem) -> Iterator[Claim]:
+def claims_of_linear(model: Any, posed: PosedBox) -> Iterator[Claim]:
     """Of a ``MinimaxRiskClassifier``."""
     problem, stored = posed.problem, model._fitted_rule()
     scale = problem.scale
@@ -62,7 +62,7 @@ def claims_of_linear(model: Any, posed: PosedProblem) -> Iterator[Claim]:
     yield from _claims_of_box(model, posed)
 
 
-def claims_of_average(model: Any, posed: PosedProblem, data: TrainingData) -> Iterator[Claim]:
+def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterator[Claim]:
     """Of a ``MinimaxRiskEnsembleClassifier``."""
     fitted, scale = model._fitted_rule(), posed.problem.scale
     if fitted.is_finite:
@@ -120,14 +120,14 @@ def _claim_of_iterations(model: Any) -> Claim:
 def _claims_of_set(model: Any, posed: Posed) -> Iterator[Claim]:
     """The radii and the probability that goes with them."""
     yield Claim("radius_", model.radius_, posed.radii.factor)
-    yield Claim("coverage_", model.coverage_, coverage_of(model._set_parameters()))
+    yield Claim("coverage_", model.coverage_, coverage_of(model._parameters_of_set()))
     yield Claim("coding_", model.coding_, posed.problem.coding.name)
     if tuple(model.coverage_remarks_) != posed.radii.remarks:
         yield Claim(problem="coverage_remarks_ are not what the sample gives reason for")
 
 
-def _claims_of_box(model: Any, posed: PosedProblem) -> Iterator[Claim]:
-    tau, lam = moments_in_units_of(model._set_parameters(), posed.problem)
+def _claims_of_box(model: Any, posed: PosedBox) -> Iterator[Claim]:
+    tau, lam = moments_in_units_of(model._parameters_of_set(), posed.problem)
     yield Claim("tau_", model.tau_, tau)
     yield Claim("lambda_", model.lambda_, lam)
     yield from _claims_of_set(model, posed)
@@ -158,7 +158,7 @@ def _claims_of_distribution(model: Any, posed: Posed, objective: Objective) -> I
         yield Claim("worst_case_error_lower_", model.worst_case_error_lower_, lower)
 
 
-def _claims_of_affine_proof(model: Any, posed: PosedProblem, objective: ExpectedLoss) -> Iterator[Claim]:
+def _claims_of_affine_proof(model: Any, posed: PosedBox, objective: ExpectedLoss) -> Iterator[Claim]:
     """What the stored affine function proves about the loss."""
     problem, stored = posed.problem, model.worst_case_proof_
     if not stored.is_finite:

@@ -53,7 +53,7 @@ from minimaxrisk.guarantees.statement import RADII, RULE_NAMES, ErrorBound, Exce
 from minimaxrisk.guarantees.verification import check_same_data
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_rule
 from minimaxrisk.problem import rule as rules
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -297,7 +297,7 @@ def _judged_by_own_set(model: Any, rule: str, fit: PosedFit | None) -> JudgedRul
     return judged_by_program(model, worst_case_of_rule(model, fit.data, rule, fit.posed), rule)
 
 
-def _judged_by_set(model: Any, plain: TrainingData, posed: PosedProblem) -> list[JudgedRule]:
+def _judged_by_set(model: Any, plain: TrainingData, posed: PosedBox) -> list[JudgedRule]:
     """In the order of ``JUDGED``."""
     sets = {False: posed, True: posed.with_known_marginal()}
     return [
@@ -449,7 +449,7 @@ def _limit_of_common_terms(mean: float, error: float, n: int, confidence: float)
     return mean * shape / float(stats.gamma.ppf(1.0 - confidence, shape))
 
 
-def _refuse_hopeless(posed: PosedProblem, plain: TrainingData, smallest_so_far: float) -> None:
+def _refuse_hopeless(posed: PosedBox, plain: TrainingData, smallest_so_far: float) -> None:
     """Raise where no bound by radii could be below the others, or below the error of a constant rule.
 
     The minimax risk over the smaller one of the two sets, with known masses, is a lower bound on all worst

@@ -296,7 +296,7 @@ class _Judged:
     def _of_fit(cls, fit: PosedFit) -> _Judged:
         model = fit.model
         # A probability is stated, so that weights are counts only if the user says so.
-        kind = "counts" if model._set_parameters().weight_kind == "counts" else "importance"
+        kind = "counts" if model._parameters_of_set().weight_kind == "counts" else "importance"
         plain = training_data_of(
             model,
             fit.X_transformed,

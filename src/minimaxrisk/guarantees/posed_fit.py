@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.guarantees.certified import FittedRule, certified, check_supported, unwrapped
 from minimaxrisk.problem import rule as rules
-from minimaxrisk.problem.pose import PosedProblem, pose_by
+from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty.radius import RadiusRule, split_level
 from minimaxrisk.uncertainty.rules import GivenRadii, Multiple
@@ -102,11 +102,11 @@ class PosedFit:
     @cached_property
     def posed_anew(self) -> Any:
         """The problem that a fit poses: radii by the rule of the parameters, with the same draws."""
-        kind, parameters = self.model._set_kind, self.model._set_parameters()
+        kind, parameters = self.model._set_kind, self.model._parameters_of_set()
         return kind.pose(parameters, self.data, kind.radius_rule(parameters, self.model.radius_seed_))
 
     @cached_property
-    def posed(self) -> PosedProblem:
+    def posed(self) -> PosedBox:
         """The box of the model: the one posed anew if that was done and has the same factor."""
         check_supported(self.model, "worst_case")
         done = self.__dict__.get("posed_anew")
@@ -124,10 +124,10 @@ class PosedFit:
             and (own.counts is None, own.groups is None) == (data.counts is None, data.groups is None)
         )
 
-    def _with_radii(self, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+    def _with_radii(self, data: TrainingData, rule: RadiusRule) -> PosedBox:
         """A box on the features of the model with other radii, and a free marginal."""
         if self._has_posed(data):
-            posed: PosedProblem = self.posed_anew.with_radii(rule, marginal_is_known=False)
+            posed: PosedBox = self.posed_anew.with_radii(rule, marginal_is_known=False)
             return posed
         return pose_with(self.model, data, rule)
 
@@ -204,7 +204,7 @@ def training_data_of(
     weight_kind: str | None = None,
 ) -> TrainingData:
     """The data, checked against the columns and with the class weights of a fitted model."""
-    parameters = model._set_parameters()
+    parameters = model._parameters_of_set()
     return check_training_data(
         model,
         X,
@@ -218,9 +218,9 @@ def training_data_of(
     )
 
 
-def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
+def pose_as_fitted(model: Any, data: TrainingData) -> PosedBox:
     """The uncertainty set of the data by the factor that the fit found, without looking for it again."""
-    parameters = model._set_parameters()
+    parameters = model._parameters_of_set()
     rule: RadiusRule
     if model.radius_ is None:
         rule = GivenRadii(model.lambda_, parameters.standardize)
@@ -232,9 +232,9 @@ def pose_as_fitted(model: Any, data: TrainingData) -> PosedProblem:
     return pose_by(parameters, data, rule)
 
 
-def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedProblem:
+def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedBox:
     """An uncertainty set on the features of the model with other radii, and a free marginal."""
-    return pose_by(model._set_parameters(), data, rule, marginal="free")
+    return pose_by(model._parameters_of_set(), data, rule, marginal="free")
 
 
 def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:

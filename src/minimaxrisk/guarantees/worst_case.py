@@ -14,8 +14,8 @@ from minimaxrisk.engines.linear_programs.constraint_generation import constraint
 from minimaxrisk.guarantees.certified import ColumnRule, check_supported
 from minimaxrisk.guarantees.posed_fit import as_posed_fit, check_classes, check_rule, rule_probabilities
 from minimaxrisk.problem.objective import ExpectedLoss
-from minimaxrisk.problem.pose import PosedProblem
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.pose import PosedBox
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.solvers import settings_of
@@ -108,7 +108,7 @@ def worst_case(
     check_supported(fit.model, "worst_case")
     check_classes(fit.model, fit.data)
     fitted: Any = fit.model._fitted_rule()
-    parameters = fit.model._set_parameters()
+    parameters = fit.model._parameters_of_set()
     loss = loss_of_rule(fitted, rule, fit.data, fit.posed)
     largest, smallest = (worst_case_of_loss(each, fitted, parameters, fit.posed) for each in (loss, -loss))
     return WorstCase(
@@ -137,22 +137,22 @@ class WorstCaseOfRule:
     distribution: FloatArray  # of the set, on which the rule loses ``lower`` (K x n)
 
 
-def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedProblem) -> WorstCaseOfRule:
+def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedBox) -> WorstCaseOfRule:
     """The largest error of the rule over an uncertainty set of ``data``."""
     check_classes(model, data)
     fitted = model._fitted_rule()
     loss = loss_of_rule(fitted, rule, data, posed)
-    return worst_case_of_loss(loss, fitted, model._set_parameters(), posed)
+    return worst_case_of_loss(loss, fitted, model._parameters_of_set(), posed)
 
 
-def loss_of_rule(fitted: ColumnRule, rule: str, data: TrainingData, posed: PosedProblem) -> FloatArray:
+def loss_of_rule(fitted: ColumnRule, rule: str, data: TrainingData, posed: PosedBox) -> FloatArray:
     """What the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
     return 1.0 - rule_probabilities(fitted, take_rows(data.X, posed.instances.rows), rule)
 
 
 def worst_case_of_loss(
-    loss: FloatArray, fitted: ColumnRule, parameters: Any, posed: PosedProblem
+    loss: FloatArray, fitted: ColumnRule, parameters: Any, posed: PosedBox
 ) -> WorstCaseOfRule:
     """The largest loss of a rule over the set, as exactly as the solver of the classifier is asked to be."""
     problem = posed.problem
@@ -167,7 +167,7 @@ def worst_case_of_loss(
 
 
 def largest_expected_loss(
-    problem: Problem, loss: FloatArray, *, start: IntArray, n_max: int, epsilon: float
+    problem: Box, loss: FloatArray, *, start: IntArray, n_max: int, epsilon: float
 ) -> WorstCaseOfRule:
     """Of all distributions of the set the one on which ``loss`` (K x n) is largest in the mean.
 
@@ -194,7 +194,7 @@ def largest_expected_loss(
     )
 
 
-def features_to_start_with(fitted: ColumnRule, problem: Problem) -> IntArray:
+def features_to_start_with(fitted: ColumnRule, problem: Box) -> IntArray:
     """The components that the rule uses, or of very many those that it uses most."""
     use = fitted.use_of_components(problem.scale).ravel()
     n_most = STARTS_PER_INSTANCE * problem.n_instances * problem.coding.n_blocks

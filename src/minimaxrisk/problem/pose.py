@@ -27,7 +27,7 @@ from minimaxrisk.features.device import device_features
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix, PartOfRows, Scaled, make_coding
 from minimaxrisk.features.sparse import sparse_features
 from minimaxrisk.problem.objective import FREE, HingeLoss, KnownMarginal, Marginal
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import MomentSample, mean_of_phi, moment_sample, signed_moments
@@ -36,19 +36,19 @@ from minimaxrisk.uncertainty.rules import MultiplierBootstrap
 
 
 @dataclass(frozen=True)
-class PosedProblem:
+class PosedBox:
     """The problem together with the way back to the caller's rows, and how its radii came about."""
 
-    problem: Problem
+    problem: Box
     instances: Instances
     radii: Radii
 
-    def with_known_marginal(self) -> PosedProblem:
+    def with_known_marginal(self) -> PosedBox:
         """The same set without the distributions that move instances; all must have weight."""
         known = KnownMarginal(self.instances.weights)
         return replace(self, problem=replace(self.problem, marginal=known))
 
-    def with_radii(self, rule: RadiusRule, *, marginal_is_known: bool | None = None) -> PosedProblem:
+    def with_radii(self, rule: RadiusRule, *, marginal_is_known: bool | None = None) -> PosedBox:
         """Another set on the same features: one pass for their moments in place of posing the data again."""
         old = self.problem
         (moments,) = old.features.class_moments([self.instances.p_hat])
@@ -67,7 +67,7 @@ class PosedProblem:
             )
         )
 
-    def relabelled(self, relabelled: Sequence[TrainingData], rule: RadiusRule) -> list[PosedProblem]:
+    def relabelled(self, relabelled: Sequence[TrainingData], rule: RadiusRule) -> list[PosedBox]:
         """Problems of the same rows and weights with other labels: the scaled features stay."""
         old, instances = self.problem, [self.instances.relabelled(data) for data in relabelled]
         units = [each.units for each in instances]
@@ -80,7 +80,7 @@ class PosedProblem:
             for each, of_classes in zip(instances, moments, strict=True)
         ]
 
-    def _relabelled_signed(self, instances: Sequence[Instances], rule: RadiusRule) -> list[PosedProblem]:
+    def _relabelled_signed(self, instances: Sequence[Instances], rule: RadiusRule) -> list[PosedBox]:
         """In two passes for all labellings; moments per class are taken only if the rule asks for them."""
         old, p_hats = self.problem, [each.p_hat for each in instances]
         taus, sigmas = signed_moments(old.features, self.instances.weights, p_hats, old.coding)
@@ -94,7 +94,7 @@ class PosedProblem:
 
     def like_this(
         self, scaled: Scaled, instances: Instances, rule: RadiusRule, *, marginal_is_known: bool | None = None
-    ) -> PosedProblem:
+    ) -> PosedBox:
         """The problem of other data, with the same coding and, unless told, knowledge of the masses."""
         old, known = self.problem, marginal_is_known
         known = old.marginal.is_known if known is None else known
@@ -110,7 +110,7 @@ def pose(
     fit_intercept: bool,
     copy: bool | str = "auto",
     marginal_is_known: bool = False,
-) -> PosedProblem:
+) -> PosedBox:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
     instances = distinct_instances(data)
     scaled = build_features(
@@ -120,7 +120,7 @@ def pose(
     return build_problem(scaled, instances, blocks, rule, marginal_is_known=marginal_is_known)
 
 
-def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: str = "") -> PosedProblem:
+def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: str = "") -> PosedBox:
     """The problem of a ``MinimaxRiskClassifier`` with these parameters, or another marginal."""
     return pose(
         data,
@@ -154,7 +154,7 @@ def build_problem(
     rule: RadiusRule,
     *,
     marginal_is_known: bool = False,
-) -> PosedProblem:
+) -> PosedBox:
     """Estimate the moments of Phi and set the confidence radii."""
     features, moments, scale = scaled
     tau = mean_of_phi(moments, coding)
@@ -173,14 +173,14 @@ def _with_radii(
     *,
     rule: RadiusRule,
     marginal: Marginal,
-) -> PosedProblem:
+) -> PosedBox:
     """Set the confidence radii; ``is_empty`` tells the columns of zeros."""
     radii, tau = rule.radii(sample), sample.tau_on_device
     lam = asarray_like(tau, radii.lam) if not is_foreign(radii.lam) else radii.lam
     # A column of zeros constrains nothing. This radius is not mistaken for a tight one.
     lam = namespace_of(tau).where(is_empty, 1.0, lam)
-    problem = Problem(features, sample.coding, instances.p_hat, tau, lam, sample.scale, marginal)
-    return PosedProblem(problem, instances, radii)
+    problem = Box(features, sample.coding, instances.p_hat, tau, lam, sample.scale, marginal)
+    return PosedBox(problem, instances, radii)
 
 
 # The default penalty of the support vector machine, as a fraction of one at which no feature is selected.
@@ -197,7 +197,7 @@ class PosedL1SVM:
     alpha: float
     scale: ColumnScale
     instances: Instances
-    binary: tuple[tuple[Problem, HingeLoss], ...]
+    binary: tuple[tuple[Box, HingeLoss], ...]
 
 
 def pose_l1_svm(
@@ -225,9 +225,9 @@ def pose_l1_svm(
     lam = features.on_device((alpha / instances.total_weight / unit)[None, :])
     coding, nothing = make_coding("signed", 2), np.zeros((2, instances.n_instances))
 
-    def against_the_rest(k: int) -> tuple[Problem, HingeLoss]:
+    def against_the_rest(k: int) -> tuple[Box, HingeLoss]:
         mass = np.stack([np.delete(instances.p_hat, k, axis=0).sum(axis=0), instances.p_hat[k]])
-        problem = Problem(features, coding, nothing, 0.0 * lam, lam, scale)
+        problem = Box(features, coding, nothing, 0.0 * lam, lam, scale)
         return problem, HingeLoss(mass, fit_intercept)
 
     classes = range(1, 2) if len(data.classes) == 2 else range(len(data.classes))
@@ -235,21 +235,21 @@ def pose_l1_svm(
 
 
 def pose_parts(
-    whole: PosedProblem,
+    whole: PosedBox,
     data: TrainingData,
     parts: Sequence[IntArray],
     *,
     rule: RadiusRule,
     standardize: bool,
     copy: bool | str = "auto",
-) -> list[PosedProblem]:
+) -> list[PosedBox]:
     """What ``pose`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
 
     ``whole`` is the problem of all rows, posed with the same choices but for the rule. Parts of features
     that have them (``FeatureMatrix.parts``) are not copied; those of others are posed anew.
     """
 
-    def anew(rows: IntArray) -> PosedProblem:
+    def anew(rows: IntArray) -> PosedBox:
         return pose(
             data.part(rows),
             coding=whole.problem.coding.name,

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,9 +35,6 @@ from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
-if TYPE_CHECKING:
-    from minimaxrisk.problem.ball import Ball
-
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
 # distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
 # smallest one of the minimax risk (penalties of the support vector machine may be) get a fraction of it.
@@ -46,7 +43,7 @@ ROUNDING_FRACTION = 1e-6
 
 
 @dataclass(frozen=True)
-class Problem:
+class Box:
     """Everything an engine or a certificate may know about the data.
 
     The vectors of the moments are where the features are, on a device for example, and so are reductions over
@@ -69,7 +66,7 @@ class Problem:
     def lam(self) -> FloatArray:
         return to_numpy(self.lam_on_device)
 
-    def with_radii(self, lam: FloatArray) -> Problem:
+    def with_radii(self, lam: FloatArray) -> Box:
         """The same problem with other radii."""
         return replace(self, lam_on_device=asarray_like(self.tau_on_device, lam))
 
@@ -157,9 +154,29 @@ class Problem:
         return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
 
 
-# Coefficients come in the form that the set has: mu on the columns (B x d) for a box, A on the instances
-# (B x n) for a ball.
-UncertaintySet: TypeAlias = "Problem | Ball"
+class UncertaintySet(Protocol):
+    """What the bounds ask of a set of distributions: a ``Box`` of means, or a ``Ball``.
+
+    Coefficients come in the form that the set has: mu on the columns (B x d) for a box, A on the instances
+    (B x n) for a ball.
+    """
+
+    @property
+    def centre(self) -> FloatArray:
+        """The empirical distribution (K x n), which is inside."""
+        ...
+
+    def scores_of(self, mu: FloatArray, /) -> FloatArray:
+        """Scores of every class for every instance (K x n)."""
+        ...
+
+    def penalty_of(self, mu: FloatArray, /) -> float:
+        """The largest of ``-mu'E_w Phi`` over the set."""
+        ...
+
+    def share_inside(self, distribution: FloatArray, moments: Any = None, /) -> float:
+        """The largest share that a distribution may have in a mixture with the centre inside the set."""
+        ...
 
 
 def upper_bound(
@@ -172,7 +189,7 @@ def upper_bound(
 
 
 def upper_bound_of_some(
-    problem: Problem, objective: Objective, components: IntArray, values: FloatArray
+    problem: Box, objective: Objective, components: IntArray, values: FloatArray
 ) -> float:
     """U of the coefficients that are ``values`` at some components and zero elsewhere."""
     penalty, scores = problem.penalty_and_scores(components, values)

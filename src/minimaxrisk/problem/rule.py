@@ -25,7 +25,7 @@ from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
 from minimaxrisk.features.matrix import Coding, ColumnScale
 
 if TYPE_CHECKING:
-    from minimaxrisk.problem.problem import Problem  # it imports this module's formulas
+    from minimaxrisk.problem.problem import Box  # it imports the formulas of this module
 
 
 def threshold(scores: FloatArray) -> float:
@@ -97,7 +97,7 @@ class LinearRule:
         return cls(coef.shape[1], columns, coef[:, columns], intercept, threshold)
 
     @classmethod
-    def of_problem(cls, mu: FloatArray, problem: Problem) -> LinearRule:
+    def of_problem(cls, mu: FloatArray, problem: Box) -> LinearRule:
         """The randomized rule that goes with coefficients of a problem."""
         threshold = None if problem.marginal.is_known else problem.threshold_of(mu)
         return cls.from_mu(mu, threshold, problem.coding, problem.scale)
@@ -112,7 +112,7 @@ class LinearRule:
         return cls.from_full(sign * coef + 0.0, sign * intercept + 0.0, threshold)
 
     @classmethod
-    def of_some(cls, components: IntArray, values: FloatArray, problem: Problem) -> LinearRule:
+    def of_some(cls, components: IntArray, values: FloatArray, problem: Box) -> LinearRule:
         """``of_problem`` from the coefficients that are not zero."""
         (n_blocks, d), lead = problem.shape, problem.scale.n_leading
         used = np.flatnonzero(values)

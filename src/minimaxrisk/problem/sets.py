@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from minimaxrisk.problem.ball import PosedBall, pose_ball
-from minimaxrisk.problem.pose import PosedProblem, pose_by
+from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.uncertainty.ball_radius import ball_radius_rule_of
 from minimaxrisk.uncertainty.rules import radius_rule_of
 
-Posed: TypeAlias = PosedProblem | PosedBall
+Posed: TypeAlias = PosedBox | PosedBall
 
 
 @dataclass(frozen=True)

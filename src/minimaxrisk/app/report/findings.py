@@ -32,7 +32,7 @@ from minimaxrisk.inspection import (
     WorstCaseDistributionDisplay,
 )
 from minimaxrisk.inspection.canvas import by_importance
-from minimaxrisk.problem.pose import PosedProblem
+from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.uncertainty.moments import student_factor
 from minimaxrisk.uncertainty.radius import split_level
 
@@ -159,9 +159,9 @@ def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
     )
 
 
-def summarise_radius(model: Any, posed: PosedProblem) -> RadiusSummary:
+def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
     """What the radii are, and how large a factor would have to be to cover; n counts independent units."""
-    parameters = model._set_parameters()
+    parameters = model._parameters_of_set()
     given = parameters.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     level, _ = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)

@@ -214,7 +214,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
     of_predict = None
     if radius.covers or not is_brief:
         of_predict = min(doubled, worst_case_of_rule(fit.model, fit.data, "predict", fit.posed).upper)
-    parameters, has_members = model._set_parameters(), can(model, MEMBERS)
+    parameters, has_members = model._parameters_of_set(), can(model, MEMBERS)
     weighting = parameters.class_weight
     return FitSummary(
         lower=float(model.worst_case_error_lower_),
@@ -342,7 +342,7 @@ def bound_for_new_samples(fit: PosedFit, *, n_folds: int, random_state: Any) -> 
     """At the confidence of the model; 0 folds for no comparison with bounds by radii."""
     return error_bound(
         fit,
-        confidence=fit.model._set_parameters().confidence,
+        confidence=fit.model._parameters_of_set().confidence,
         n_folds=n_folds or None,
         only_if_smaller=True,
         random_state=random_state,

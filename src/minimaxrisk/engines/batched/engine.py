@@ -17,7 +17,7 @@ from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.batched.one_hot import OneHotPoints
 from minimaxrisk.engines.batched.points import SignedPoints, kernels_of
 from minimaxrisk.engines.solution import Bounds, EngineSettings, Enough, Stage, is_stuck
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Problems with more instances gain nothing: their time is that of linear algebra. With three classes and 60
@@ -27,7 +27,7 @@ MOST_INSTANCES = {"signed": 400, "one-hot": 90}
 SMALLEST_ONE_HOT_GAP = 1e-6
 
 
-def can_share(problem: Problem, settings: EngineSettings) -> bool:
+def can_share(problem: Box, settings: EngineSettings) -> bool:
     """Whether a problem can go through the loop together with others."""
     shared, coding = problem.features.shared, problem.coding.name
     if shared is None:
@@ -45,7 +45,7 @@ def can_share(problem: Problem, settings: EngineSettings) -> bool:
     )
 
 
-def batch_size(problem: Problem) -> int:
+def batch_size(problem: Box) -> int:
     """How many problems like this one, which ``can_share``, go through the loop at a time."""
     return kernels_of(problem).batch_size(*problem.features.shape, problem.coding.n_blocks)
 
@@ -58,7 +58,7 @@ class Found:
     bounds: Bounds
 
 
-def solve_together(problems: Sequence[Problem], enough: Enough) -> list[Found | None]:
+def solve_together(problems: Sequence[Box], enough: Enough) -> list[Found | None]:
     """For each problem coefficients and bounds that are ``enough``, or None if it got stuck.
 
     All of them ``can_share``, are on one array and have the same number of instances.
@@ -68,7 +68,7 @@ def solve_together(problems: Sequence[Problem], enough: Enough) -> list[Found | 
 
 
 class _Loop:
-    def __init__(self, problems: Sequence[Problem], enough: Enough) -> None:
+    def __init__(self, problems: Sequence[Box], enough: Enough) -> None:
         self._enough = enough
         self._found: list[Found | None] = [None] * len(problems)
         points = SignedPoints if problems[0].coding.name == "signed" else OneHotPoints

@@ -17,7 +17,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.batched.points import InteriorPoints
 from minimaxrisk.engines.interior_point.systems import OFFSET
 from minimaxrisk.engines.solution import NOTHING, always_one_class
-from minimaxrisk.problem.problem import Problem, upper_bound_of_some
+from minimaxrisk.problem.problem import Box, upper_bound_of_some
 from minimaxrisk.problem.rule import instance_thresholds
 
 
@@ -33,7 +33,7 @@ class OneHotPoints(InteriorPoints):
         x = np.concatenate([encoded, room], axis=1).reshape(len(encoded), -1)
         return x, np.full_like(x, 1.0 / self._n_blocks)
 
-    def bounds_before(self, problems: Sequence[Problem]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def bounds_before(self, problems: Sequence[Box]) -> tuple[FloatArray, FloatArray, FloatArray]:
         upper = np.empty(len(problems))
         for i, problem in enumerate(problems):
             stage = always_one_class(problem) or NOTHING

@@ -35,10 +35,10 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
 from minimaxrisk.engines.interior_point.systems import OFFSET
 from minimaxrisk.features.batched import Kernels, working_set_size
 from minimaxrisk.features.matrix import SharedData
-from minimaxrisk.problem.problem import Problem, upper_bound_of_some
+from minimaxrisk.problem.problem import Box, upper_bound_of_some
 
 
-def kernels_of(problem: Problem) -> type[Kernels]:
+def kernels_of(problem: Box) -> type[Kernels]:
     """Those of the array that a problem shares with others."""
     return cast(SharedData, problem.features.shared).kernels
 
@@ -52,7 +52,7 @@ class InteriorPoints(ABC):
         *("_scores", "_best_components", "_best_values"),
     )
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Box]) -> None:
         self._problems = list(problems)
         self.kernels = kernels_of(problems[0])(
             [(each.features, each.tau_on_device, each.lam_on_device) for each in problems]
@@ -87,7 +87,7 @@ class InteriorPoints(ABC):
         """Pairs (x, z) of instances at block weights inside the uncertainty set (problems x B x n)."""
 
     @abstractmethod
-    def bounds_before(self, problems: Sequence[Problem]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def bounds_before(self, problems: Sequence[Box]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Lower and upper bounds before any step, and the smallest radii."""
 
     @abstractmethod
@@ -284,7 +284,7 @@ class SignedPoints(InteriorPoints):
         x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)], axis=1) + OFFSET / self._n
         return x, np.ones_like(x)
 
-    def bounds_before(self, problems: Sequence[Problem]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def bounds_before(self, problems: Sequence[Box]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Lower ones by mixtures of the empirical distribution with u = 0, whose moments are zero."""
         xp, lam, size = self._xp, self.kernels.columns.lam, self._xp.abs(self.kernels.tau)
         theta = xp.min(xp.where(size > lam, lam / size, 1.0), axis=1)

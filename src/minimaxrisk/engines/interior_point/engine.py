@@ -34,7 +34,7 @@ from minimaxrisk.engines.solution import (
     drop_small_coefficients,
     is_stuck,
 )
-from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
+from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Above this gap passes over the data may be rough: their errors are small compared to all slacks. Lower
@@ -62,7 +62,7 @@ NOTABLE_MULTIPLIER, NEAR_BOUND = 1e-5, 0.98
 
 
 def interior_point(
-    problem: Problem,
+    problem: Box,
     settings: EngineSettings,
     monitor: Monitor | None = None,
     relay: Relay | None = None,
@@ -100,7 +100,7 @@ def interior_point(
 
 
 def interior_bounds(
-    problem: Problem, settings: EngineSettings, enough: Enough, monitor: Monitor | None = None
+    problem: Box, settings: EngineSettings, enough: Enough, monitor: Monitor | None = None
 ) -> Bounds:
     """Bounds that are ``enough``, or as near as the loop comes; no vertex, and no sparse coefficients.
 
@@ -116,7 +116,7 @@ def interior_bounds(
 
 
 def interior_approach(
-    problem: Problem, settings: EngineSettings, monitor: Monitor | None = None
+    problem: Box, settings: EngineSettings, monitor: Monitor | None = None
 ) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None where the loop gets stuck.
 
@@ -143,7 +143,7 @@ class _Search:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Box,
         settings: EngineSettings,
         best: Solution,
         *,
@@ -433,7 +433,7 @@ def _by_constraint_generation(
     return finished, failure
 
 
-def most_pivots(problem: Problem) -> int:
+def most_pivots(problem: Box) -> int:
     """How many pivots a vertex is worth; none where they would be too few to get there."""
     n_pivots = PIVOTS_TIMES_MASSES // problem.centre.size
     return min(n_pivots, MOST_PIVOTS) if n_pivots >= FEWEST_PIVOTS else 0
@@ -527,7 +527,7 @@ class Demands:
         )
 
 
-def interior_point_demands(problem: Problem) -> Demands:
+def interior_point_demands(problem: Box) -> Demands:
     return demands_of_sizes(*problem.features.shape, problem.coding.n_blocks)
 
 
@@ -544,7 +544,7 @@ def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
     )
 
 
-def refuse_too_large(problem: Problem, argument: str, remedy: str) -> None:
+def refuse_too_large(problem: Box, argument: str, remedy: str) -> None:
     """An error instead of hours of silence."""
     demands = interior_point_demands(problem)
     if demands.are_too_large:

@@ -23,7 +23,7 @@ from minimaxrisk.engines.solution import Solution, is_stuck
 from minimaxrisk.features.matrix import Coding
 from minimaxrisk.features.moment_constraints import WorkingSet
 from minimaxrisk.problem.objective import ExpectedLoss
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # The gap at which HiGHS goes on, from the constraints and masses that matter then. Measured on Arcene: 373 ms
@@ -88,7 +88,7 @@ class ExpectedLossSystem(NewtonSystem):
         return (crossed * du * SIGNS + right.sum(axis=0)) / total
 
 
-def largest_loss(problem: Problem, objective: ExpectedLoss, *, n_max: int, epsilon: float) -> Solution | None:
+def largest_loss(problem: Box, objective: ExpectedLoss, *, n_max: int, epsilon: float) -> Solution | None:
     """The optimum to violations of ``epsilon``; None where the interior point does not get near it."""
     is_large = problem.coding.n_blocks > 1 and problem.n_instances > MOST_INSTANCES_ONE_HOT
     if problem.marginal.is_known or is_large or problem.smallest_radius < THIN_RADIUS:

@@ -30,7 +30,7 @@ from minimaxrisk.engines.interior_point.systems import (
     system_for,
 )
 from minimaxrisk.engines.solution import Face, Stage
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 
 # How far towards the boundary a step goes.
 FRACTION_TO_BOUNDARY = 0.995
@@ -73,7 +73,7 @@ class Snapshot:
     multipliers: FloatArray
 
 
-def snapshot_near(problem: Problem, u: FloatArray, mu: FloatArray) -> Snapshot:
+def snapshot_near(problem: Box, u: FloatArray, mu: FloatArray) -> Snapshot:
     """A strictly feasible pair near differences of masses u (n) and coefficients mu (B x d).
 
     For the signed coding with free masses. Both are moved towards the inside a little, and no product x z
@@ -110,7 +110,7 @@ class InteriorPoint:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Box,
         start: Snapshot | None = None,
         *,
         make_system: Callable[[FloatArray], NewtonSystem] | None = None,
@@ -296,7 +296,7 @@ class _Direction(NamedTuple):
         return min(1.0, self.primal_length) + min(1.0, self.dual_length)
 
 
-def n_nearest(problem: Problem) -> int:
+def n_nearest(problem: Box) -> int:
     """How many of the nearest constraints Q takes, besides those whose multipliers matter.
 
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the

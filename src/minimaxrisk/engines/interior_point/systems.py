@@ -22,7 +22,7 @@ from minimaxrisk.engines.interior_point.factors import (
     Factor,
 )
 from minimaxrisk.features.moment_constraints import WorkingSet
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import instance_thresholds, threshold
 
 # What the start adds to every primal number, in units of 1/n, so that none begins near zero.
@@ -85,7 +85,7 @@ class NewtonSystem(ABC):
         """
 
 
-def system_for(problem: Problem, start: FloatArray) -> NewtonSystem:
+def system_for(problem: Box, start: FloatArray) -> NewtonSystem:
     """The system of a problem, begun at a distribution inside the uncertainty set."""
     is_known = problem.marginal.is_known
     if problem.coding.name == "signed":

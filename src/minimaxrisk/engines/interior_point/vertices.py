@@ -35,7 +35,7 @@ from minimaxrisk.engines.interior_point.systems import distribution_with_differe
 from minimaxrisk.engines.linear_programs.constraint_generation import NEGLIGIBLE_MULTIPLIER
 from minimaxrisk.engines.solution import Face, Stage, steps_to_zero
 from minimaxrisk.features.moment_constraints import WorkingSet
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class FaceEquations:
         return Candidate(stage, self.distribution(masses), n_pivots)
 
 
-def equations_of(problem: Problem, working: WorkingSet, face: Face) -> FaceEquations:
+def equations_of(problem: Box, working: WorkingSet, face: Face) -> FaceEquations:
     make = _signed_equations if problem.coding.name == "signed" else _one_hot_equations
     return make(problem, working, face)
 
@@ -91,7 +91,7 @@ def normalised(w: FloatArray) -> FloatArray:
     return w / total if total > 0.0 else np.full_like(w, 1.0 / w.size)
 
 
-def _signed_equations(problem: Problem, working: WorkingSet, face: Face) -> FaceEquations:
+def _signed_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEquations:
     """``sum |u|`` is the cost; the scores of the coefficients are at most one half."""
     instances = np.flatnonzero(face.is_positive.any(axis=0) & ~face.is_full)
     rows, right = active_rows(working, face)
@@ -124,7 +124,7 @@ def _largest_and_free(face: Face) -> tuple[BoolArray, BoolArray, IntArray]:
     return largest, face.is_positive & ~largest & has_largest, np.flatnonzero(has_largest)
 
 
-def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> FaceEquations:
+def _one_hot_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEquations:
     """The masses are the free ones, then r itself; the last rows are their known sums."""
     largest, is_free, instances = _largest_and_free(face)
     free = np.nonzero(is_free)
@@ -162,7 +162,7 @@ def _one_hot_equations(problem: Problem, working: WorkingSet, face: Face) -> Fac
     )
 
 
-def vertex_by_blocks(problem: Problem, working: WorkingSet, face: Face) -> Candidate | None:
+def vertex_by_blocks(problem: Box, working: WorkingSet, face: Face) -> Candidate | None:
     """The vertex of a square face of the one-hot coding, as ``_Class`` says; None if it is not determined."""
     largest, free, instances = _largest_and_free(face)
     rows, right = active_rows(working, face)
@@ -266,7 +266,7 @@ def _apply_q(factor: FloatArray, scales: FloatArray, columns: FloatArray, trans:
     return product
 
 
-def square_vertex(problem: Problem, working: WorkingSet, face: Face) -> Candidate | None:
+def square_vertex(problem: Box, working: WorkingSet, face: Face) -> Candidate | None:
     """The masses and coefficients of a face with as many masses as equations; None if it is singular."""
     equations = equations_of(problem, working, face)
     solved = solve_both_ways(equations.matrix, equations.right, equations.cost)

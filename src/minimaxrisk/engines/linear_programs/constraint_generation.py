@@ -40,7 +40,7 @@ from minimaxrisk.problem.objective import (
     Objective,
     SmoothableObjective,
 )
-from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound_of_some
+from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Of the start: temperature at which the adversary's answer is smoothed, and steps taken.
@@ -48,7 +48,7 @@ TEMPERATURE = 0.05
 N_STEPS = 30
 
 
-def by_correlation(problem: Problem, objective: SmoothableObjective, n_components: int) -> IntArray:
+def by_correlation(problem: Box, objective: SmoothableObjective, n_components: int) -> IntArray:
     """The components whose constraint the adversary's answer to mu = 0 violates most.
 
     For the minimax risk the answer is the uniform distribution: with the signed coding these are the largest
@@ -61,7 +61,7 @@ def by_correlation(problem: Problem, objective: SmoothableObjective, n_component
     return np.sort(np.argpartition(-violation, n_components - 1)[:n_components])
 
 
-def by_first_order(problem: Problem, objective: SmoothableObjective, n_components: int) -> IntArray:
+def by_first_order(problem: Box, objective: SmoothableObjective, n_components: int) -> IntArray:
     """The largest coefficients after some accelerated proximal gradient steps on a smoothed problem.
 
     Where fewer than ``n_components`` coefficients are non-zero, the most violated components fill up.
@@ -73,14 +73,14 @@ def by_first_order(problem: Problem, objective: SmoothableObjective, n_component
     return np.sort(np.lexsort((-violation, -size))[:n_components])
 
 
-def by_columns(problem: Problem, columns: IntArray) -> IntArray:
+def by_columns(problem: Box, columns: IntArray) -> IntArray:
     """All components that belong to columns of the caller."""
     n_blocks, d = problem.tau.shape
     inner = columns + problem.scale.n_leading
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
-def _first_order_pair(problem: Problem, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
+def _first_order_pair(problem: Box, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
     """Coefficients, and the adversary's answer at which their last gradient was taken.
 
     The gradient of the smoothed conjugate is the moments of that answer, and its curvature is limited by the
@@ -102,7 +102,7 @@ def _first_order_pair(problem: Problem, objective: SmoothableObjective) -> tuple
     return mu, answer
 
 
-def _violation(problem: Problem, distribution: FloatArray) -> FloatArray:
+def _violation(problem: Box, distribution: FloatArray) -> FloatArray:
     return (np.abs(problem.moments_of(distribution) - problem.tau) - problem.lam).ravel()
 
 
@@ -134,7 +134,7 @@ class Master:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Box,
         objective: Objective,
         *,
         tolerance: float,
@@ -306,7 +306,7 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
     return part
 
 
-def _moment_rows(problem: Problem, components: IntArray, n_columns: int) -> sparse.csr_array:
+def _moment_rows(problem: Box, components: IntArray, n_columns: int) -> sparse.csr_array:
     """Rows ``sum_yi C_by psi_ij w_yi`` for components (b, j).
 
     With ``Psi = V - 1 c'`` the entries are ``C_by V_ij`` on w and ``-c_j`` on t_b.
@@ -349,7 +349,7 @@ class WarmStart:
 
 
 def constraint_generation(
-    problem: Problem,
+    problem: Box,
     objective: Objective,
     start: IntArray,
     *,
@@ -438,7 +438,7 @@ class _InnerPoint:
 
     def approach(
         self,
-        problem: Problem,
+        problem: Box,
         objective: Objective,
         outer: FloatArray,
         outer_moments: FloatArray,
@@ -461,7 +461,7 @@ class _InnerPoint:
         return reach.ravel()
 
 
-def _accepted_violation(problem: Problem, epsilon: float) -> FloatArray:
+def _accepted_violation(problem: Box, epsilon: float) -> FloatArray:
     """epsilon where the radius is larger, a hundredth of the radius elsewhere, zero where it is thin.
 
     The lower bound mixes every violation away, which is impossible for 1e-4 where the radius is 1e-6.
@@ -473,7 +473,7 @@ def _accepted_violation(problem: Problem, epsilon: float) -> FloatArray:
 
 
 def _certify(
-    problem: Problem, objective: Objective, found: MasterSolution, moments: FloatArray, best: Solution
+    problem: Box, objective: Objective, found: MasterSolution, moments: FloatArray, best: Solution
 ) -> float:
     """Bounds of the new pair, kept where they are the best so far. Returns that of the coefficients, R^k."""
     current = upper_bound_of_some(problem, objective, found.stage.components, found.stage.values)
@@ -492,7 +492,7 @@ def _first(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
 
 
 def full_lp(
-    problem: Problem, objective: Objective, *, monitor: Monitor | None = None, deadline: float = np.inf
+    problem: Box, objective: Objective, *, monitor: Monitor | None = None, deadline: float = np.inf
 ) -> Solution:
     """Constraint generation that starts with all m components of Phi: its first program is its last."""
     m = problem.n_components

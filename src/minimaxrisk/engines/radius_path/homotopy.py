@@ -25,7 +25,7 @@ from scipy.linalg.blas import dger
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.solution import Stage, shortest, steps_to_zero
-from minimaxrisk.problem.problem import Problem
+from minimaxrisk.problem.problem import Box
 
 # Relative size of the random changes that break ties.
 JITTER = 1e-11
@@ -69,7 +69,7 @@ class Stop:
 class NearComponents:
     """The components of Phi that may become active soon, and their columns."""
 
-    def __init__(self, problem: Problem, components: IntArray) -> None:
+    def __init__(self, problem: Box, components: IntArray) -> None:
         self.components = np.sort(components)
         self.block, column = np.divmod(self.components, problem.tau.shape[1])
         self.rows = np.ascontiguousarray(problem.features.columns(column).T)
@@ -87,7 +87,7 @@ class NearComponents:
 class Homotopy:
     """The program in atoms, numbered set by set, of one problem whose radii vary."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Box) -> None:
         n_classes, self._n = problem.centre.shape
         self.problem = problem
         self.n_pivots = 0

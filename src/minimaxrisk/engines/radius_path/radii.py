@@ -30,7 +30,7 @@ from minimaxrisk.engines.radius_path.homotopy import (
     Vertex,
 )
 from minimaxrisk.engines.solution import EngineSettings, Stage
-from minimaxrisk.problem.problem import Problem, lower_bound, upper_bound
+from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 # The largest gap of a solved radius.
@@ -56,11 +56,11 @@ MOST_FAILURES = 2
 class RadiusFamily:
     """The problems of all radii between two, given by that of the largest one."""
 
-    problem: Problem
+    problem: Box
     smallest: float
     largest: float
 
-    def at(self, radius: float) -> Problem:
+    def at(self, radius: float) -> Box:
         lam = np.maximum(self.problem.lam * (radius / self.largest), SMALLEST_RADIUS)
         return self.problem.with_radii(lam)
 
@@ -114,7 +114,7 @@ def radius_path(
     return _refined(family, solved) if everywhere else solved
 
 
-def can_follow(problem: Problem, n_radii: int, *, everywhere: bool) -> bool:
+def can_follow(problem: Box, n_radii: int, *, everywhere: bool) -> bool:
     """Whether there is a vertex to follow, and whether that takes less time than solving at each radius."""
     if problem.marginal.is_known or len(problem.centre) > MOST_CLASSES:
         return False

@@ -35,7 +35,7 @@ from minimaxrisk.samples.validation import TrainingData, check_training_data
 class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
     """A classifier whose ``fit`` is the skeleton; it fills in how to pose, solve, store and warn."""
 
-    _bounded = "R*"  # what a log calls the value that the solver bounds
+    _quantity = "R*"  # what a log calls the value that the solver bounds
 
     def _parameters_of_fit(self) -> Any:
         """The estimator whose parameters say what is solved."""
@@ -76,7 +76,7 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
         self._check(data, checked, parameters)
         bridge = CallbackBridge(self, X, y)
         callback = getattr(self, "callback", None)
-        monitor = make_monitor(bridge, callback, quantity=self._bounded if self.verbose else None)
+        monitor = make_monitor(bridge, callback, quantity=self._quantity if self.verbose else None)
         with suitable_threads(len(data.labels)):
             # 2) pose
             posed = self._posed(data, parameters)
@@ -126,7 +126,7 @@ class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
         self.history_ = list(solved.history)
 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
-        warn_about_radius(self._set_parameters(), self.n_features_in_, data, posed.radii)
+        warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)
         if solved.remark:
             warn(f"{solved.remark}.", ConvergenceWarning)
 
