@@ -212,7 +212,7 @@ def test_cross_fitting_is_that_of_the_model_s_own_radii(study, marginal, weights
     X, y = study.data, study.target
     sample_weight = None if weights is None else 1.0 + np.arange(80) % 2
     delta = 0.05 / (SHARES[RADII] + SHARES[EXCESS])
-    options = {"fit_intercept": False, "marginal": marginal}
+    options = {"fit_intercept": False, "marginal": marginal, "weight_kind": "counts"}
     model = MinimaxRiskClassifier(**options).fit(X, y, sample_weight=sample_weight)
     data = training_data_of(model, X, y, sample_weight)
     rule = MultiplierBootstrap(1.0 - delta * SHARES[RADII], model.n_bootstrap, model.radius_seed_)
@@ -311,7 +311,7 @@ def test_class_weights_of_the_fit_do_not_weigh(study, X_new):
 def test_counts_and_other_weights(study, X_new):
     X, y = study.data, study.target
     counts = 1.0 + np.arange(80) % 2
-    model = MinimaxRiskClassifier().fit(X, y, sample_weight=counts)
+    model = MinimaxRiskClassifier(weight_kind="counts").fit(X, y, sample_weight=counts)
     found = error_bound(model, X, y, X_new=X_new, sample_weight=counts, random_state=0)
     assert list(found.left_out) == [HOLDOUT]
     assert "a row of its own" in found.left_out[HOLDOUT]
@@ -320,7 +320,7 @@ def test_counts_and_other_weights(study, X_new):
     assert pick(found, MAJORITY).value == clopper_pearson_limit(sizes.min(), 120, level)
 
     survey = np.linspace(0.5, 1.5, 80)
-    model.fit(X, y, sample_weight=survey)
+    model.set_params(weight_kind="auto").fit(X, y, sample_weight=survey)
     found = error_bound(model, X, y, X_new=X_new, sample_weight=survey, random_state=0)
     assert set(found.left_out) == {HOLDOUT, MAJORITY}
     assert found.method == RADII

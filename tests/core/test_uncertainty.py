@@ -81,7 +81,7 @@ def test_students_factor():
     assert student_factor(0.01, 2.5, 0.5, 7.0) == pytest.approx(stats.t.isf(0.01, 7) * np.sqrt(5.0))
     for left in (0.0, -1.0, np.nan):
         with pytest.raises(
-            ValueError, match=r"named radius rule needs at least 3 .* worth 2.46 samples.* whole numbers"
+            ValueError, match=r"named radius rule needs at least 3 .* worth 2.46 samples.* use a number"
         ):
             student_factor(0.01, 2.456, left, 7.0)
 

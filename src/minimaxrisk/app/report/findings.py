@@ -33,8 +33,7 @@ from minimaxrisk.inspection import (
 )
 from minimaxrisk.inspection.canvas import by_importance
 from minimaxrisk.problem.pose import PosedBox
-from minimaxrisk.uncertainty.moments import student_factor
-from minimaxrisk.uncertainty.radius import split_level
+from minimaxrisk.uncertainty.rules import UnionBound
 
 
 @dataclass(frozen=True)
@@ -164,10 +163,11 @@ def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
     parameters = model._parameters_of_set()
     given = parameters.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
-    level, _ = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
-    n_means = int(model.n_features_in_) * model.lambda_.shape[0]
-    n, n_lost = posed.instances.units.n, posed.instances.units.lost_per_mean
-    tail, n_left = (1.0 - level) / (2.0 * n_means), n - n_lost * (1.0 + parameters.standardize)
+    n_means, n = int(model.n_features_in_) * model.lambda_.shape[0], posed.instances.units.n
+    try:
+        needed = posed.with_radii(UnionBound(parameters.confidence)).radii.factor
+    except ValueError:  # too few samples for any
+        needed = None
     expected_outside = 0.0
     if model.radius_ is not None and n >= 2.0:
         expected_outside = float(2.0 * n_means * stats.t.sf(model.radius_ * np.sqrt((n - 1) / n), n - 1))
@@ -177,7 +177,7 @@ def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
         coverage=model.coverage_,
         covers=posed.radii.covers,
         remarks=tuple(model.coverage_remarks_),
-        needed=student_factor(tail, n, n_left, n_left) if n_left > 0.0 else float("inf"),
+        needed=float("inf") if needed is None else needed,
         n_means=n_means,
         expected_outside=expected_outside,
         confidence=float(parameters.confidence),
