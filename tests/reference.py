@@ -98,6 +98,25 @@ def minimax_risk(Phi, tau, lam):
     return 1 - tau @ mu + lam @ np.abs(mu) + brute_force_phi(Phi @ mu), mu
 
 
+def largest_loss(loss, Phi, tau, lam, masses=None):
+    """By SciPy, over distributions on the instances with moments in the set; None where there is none."""
+    n, n_classes, m = Phi.shape
+    moments = Phi.reshape(-1, m).T
+    total = (np.ones((1, n * n_classes)), [1.0])
+    own = (np.repeat(np.eye(n), n_classes, axis=1), masses)
+    A_eq, b_eq = total if masses is None else own
+    found = linprog(
+        -loss.ravel(),
+        A_ub=np.vstack([moments, -moments]),
+        b_ub=np.concatenate([tau + lam, lam - tau]),
+        A_eq=A_eq,
+        b_eq=b_eq,
+        method="highs",
+        options=EXACT,
+    )
+    return -found.fun if found.status == 0 else None
+
+
 def brute_force_phi(scores):
     """phi over all subsets; scores has shape (n, K)."""
     best = -np.inf

@@ -548,12 +548,6 @@ class TestPredict:
             zip(["ill", "well"], fitted.predict_proba(values())[0].tolist(), strict=True)
         )
 
-    def test_damaged_model(self, model, table, capsys):
-        model.write_bytes(model.read_bytes()[:-100])
-        status, _, err = run(capsys, "predict", model, table)
-        assert status == 2
-        assert "only part of one" in err
-
 
 class TestScale:
     @pytest.fixture

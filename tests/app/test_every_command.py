@@ -31,7 +31,9 @@ MODELS = {
     "cv": MinimaxRiskClassifierCV(
         MinimaxRiskClassifier(callback=lambda record: None), radii=[1.0, 2.0], cv=2
     ),
-    "ensemble": MinimaxRiskEnsembleClassifier(**SMALL),
+    "ensemble": MinimaxRiskEnsembleClassifier(
+        MinimaxRiskClassifier(callback=lambda record: None), radius="bootstrap", **SMALL
+    ),
     "uncertified": MinimaxRiskEnsembleClassifier(**SMALL, certify=False),
     "kernel": MinimaxRiskKernelClassifier(callback=lambda record: None),
     "rbf": MinimaxRiskKernelClassifier("rbf", radius="bootstrap"),

@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, MinimaxRiskKernelClassifier, verify
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, verify
 from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk.app import storage
 from minimaxrisk.app.atomic import checked_destination, write_whole
@@ -106,17 +106,6 @@ def test_what_is_written_beside_the_model(saved, path):
     }
     assert manifest["classes"] == ["ill", "well"]
     assert {"python", "minimaxrisk", "numpy", "scikit-learn", "skops"} <= set(manifest["versions"])
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_a_kernel_comes_back_with_its_instances(saved, study, tmp_path, kernel):
-    X, y = study
-    model = MinimaxRiskKernelClassifier(kernel).fit(X, y)
-    save_model(replace(saved, classifier=model), tmp_path / "m")
-    again = load_model(tmp_path / "m").classifier
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X), strict=True)
-    assert verify(again, X, y) == verify(model, X, y)
-    assert verify(again, X, y).valid
 
 
 def test_a_callback_stays_behind(saved, study, tmp_path):

@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from scipy.optimize import linprog
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -38,25 +37,6 @@ def loss_of(model, X, rule):
     if rule == "predict":
         h = np.eye(len(model.classes_))[np.searchsorted(model.classes_, model.predict(X))]
     return 1.0 - h
-
-
-def largest_loss(loss, Phi, tau, lam, masses=None):
-    """By SciPy, over distributions on the instances with moments in the set; None where there is none."""
-    n, n_classes, m = Phi.shape
-    moments = Phi.reshape(-1, m).T
-    total = (np.ones((1, n * n_classes)), [1.0])
-    own = (np.repeat(np.eye(n), n_classes, axis=1), masses)
-    A_eq, b_eq = total if masses is None else own
-    found = linprog(
-        -loss.ravel(),
-        A_ub=np.vstack([moments, -moments]),
-        b_ub=np.concatenate([tau + lam, lam - tau]),
-        A_eq=A_eq,
-        b_eq=b_eq,
-        method="highs",
-        options=reference.EXACT,
-    )
-    return -found.fun if found.status == 0 else None
 
 
 @cache
@@ -88,7 +68,7 @@ def test_worst_case_over_another_set_and_what_new_instances_add(
         Phi = reference.phi_vectors(Psi, n_classes, coding)
         tau, lam = reference.tau_and_lambda(Phi, labels, 4.0)
         masses = np.full(20, 1 / 20) if marginal == "empirical" else None
-        exact = largest_loss(loss_of(model, X, rule), Phi, tau, lam, masses)
+        exact = reference.largest_loss(loss_of(model, X, rule), Phi, tau, lam, masses)
         assert worst.upper == pytest.approx(exact, abs=1e-6)
         assert worst.upper >= exact - 1e-9
 
@@ -96,7 +76,7 @@ def test_worst_case_over_another_set_and_what_new_instances_add(
         Phi_new = reference.phi_vectors(
             np.column_stack([np.ones(12), (X_new - X.mean(axis=0)) / X.std(axis=0)]), n_classes, coding
         )
-        law = largest_loss(loss_of(model, X_new, rule), Phi_new, tau, lam, np.full(12, 1 / 12))
+        law = reference.largest_loss(loss_of(model, X_new, rule), Phi_new, tau, lam, np.full(12, 1 / 12))
         if law is not None:
             added = judged.excess(X_new).mean() - (judged.known or 0.0)
             assert law <= worst.upper + added + 1e-9
@@ -182,7 +162,7 @@ def test_radii_are_those_of_a_bootstrap_at_their_level(study, fitted, found, X_n
     Phi = reference.phi_vectors(reference.scaled_columns(X), 2, "signed")
     masses = np.full(80, 1 / 80) if marginal == "empirical" else None
     loss = loss_of(fitted, X, rule)
-    worst = largest_loss(loss, Phi, covering.tau_[0], covering.lambda_[0], masses)
+    worst = reference.largest_loss(loss, Phi, covering.tau_[0], covering.lambda_[0], masses)
     shown = float(one.evidence.split()[0])
     assert shown == pytest.approx(worst, abs=2e-4)
     assert one.value > shown
@@ -302,7 +282,7 @@ def test_class_weights_of_the_fit_do_not_weigh(study, X_new):
     found = error_bound(model, X, y, X_new=X_new, random_state=0)
     plain = MinimaxRiskClassifier(radius="bootstrap", confidence=1.0 - 0.05 * SHARES[RADII]).fit(X, y)
     Phi = reference.phi_vectors(reference.scaled_columns(X), 2, "signed")
-    worst = largest_loss(loss_of(model, X, "predict"), Phi, plain.tau_[0], plain.lambda_[0])
+    worst = reference.largest_loss(loss_of(model, X, "predict"), Phi, plain.tau_[0], plain.lambda_[0])
     one = pick(found, RADII, "predict", "free")
     assert float(one.evidence.split()[0]) == pytest.approx(worst, abs=2e-4)
     assert error_bound(model, X, y, n_folds=2, random_state=0).method == found.method

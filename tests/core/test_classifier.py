@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import reference
 from minimaxrisk import (
@@ -275,47 +269,6 @@ def test_without_standardisation_moments_are_on_the_callers_scale(cancer):
     np.testing.assert_allclose(model.tau_[0], signed.mean(0), rtol=1e-10)
     np.testing.assert_allclose(model.lambda_[0], signed.std(0) / np.sqrt(len(X)), rtol=1e-10)
     assert verify(model, X, y).valid
-
-
-def test_float32_and_integers_are_taken(wide):
-    X, y = wide
-    single = MinimaxRiskClassifier().fit(X.astype(np.float32), y)
-    assert single.worst_case_error_ == pytest.approx(
-        MinimaxRiskClassifier().fit(X.astype(np.float32).astype(float), y).worst_case_error_, abs=1e-12
-    )
-    whole = np.round(X * 10).astype(int)
-    assert MinimaxRiskClassifier().fit(whole, y).score(whole, y) == 1.0
-
-
-def test_works_inside_scikit_learn(wide):
-    X, y = wide
-    pipeline = make_pipeline(StandardScaler(), MinimaxRiskClassifier())
-    scores = cross_val_score(pipeline, X, y, cv=3)
-    assert scores.mean() > 0.6
-    radii = [0.5, 1.0, 40.0]
-    search = GridSearchCV(MinimaxRiskClassifier(), {"radius": radii}, cv=3).fit(X, y)
-    by_radius = [cross_val_score(MinimaxRiskClassifier(radius=s), X, y, cv=3).mean() for s in radii]
-    assert by_radius[2] < by_radius[0]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_radius)
-    assert search.best_estimator_.radius_ == search.best_params_["radius"] == radii[np.argmax(by_radius)]
-    model = MinimaxRiskClassifier(radius=0.7, class_weight="balanced")
-    assert clone(model).get_params() == model.get_params()
-    start = ConstraintGeneration(initial_features=np.array([1, 2]))
-    assert clone(MinimaxRiskClassifier(start)).fit(X, y).converged_
-    fitted = model.fit(X, y)
-    copy = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
-    assert verify(copy, X, y).valid
-
-
-def test_pandas_in_and_names_kept(wide):
-    X, y = wide
-    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
-    model = MinimaxRiskClassifier().fit(frame, pd.Series(y, dtype="category"))
-    assert model.feature_names_in_.tolist() == frame.columns.tolist()
-    np.testing.assert_array_equal(model.predict(frame), MinimaxRiskClassifier().fit(X, y).predict(X))
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[frame.columns[::-1]])
 
 
 def test_a_useless_problem_selects_nothing():

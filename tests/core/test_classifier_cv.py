@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 
 import numpy as np
@@ -10,11 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import (
-    GridSearchCV,
     GroupKFold,
     KFold,
     ShuffleSplit,
@@ -25,7 +22,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
-    ClippedScaler,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     error_bound,
@@ -364,22 +360,6 @@ def test_the_estimator_is_left_as_it_is(study):
     assert model.estimator_.coverage_ is None
 
 
-def test_clone_pickle_search_and_pipeline(study):
-    X, y = study
-    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2)
-    fitted = clone(model).fit(X, y)
-    again = pickle.loads(pickle.dumps(fitted))
-    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
-    search = GridSearchCV(model, {"rule": ["best", "one-se"], "estimator": [None]}, cv=2).fit(X, y)
-    assert set(search.cv_results_["param_rule"]) == {"best", "one-se"}
-    pipeline = make_pipeline(ClippedScaler(), clone(model)).fit(X, y)
-    assert pipeline.score(X, y) > 0.7
-    assert np.array_equal(fitted.decision_function(X), fitted.estimator_.decision_function(X))
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    assert not hasattr(model, "coef_")
-
-
 def test_one_warning_that_a_radius_chosen_by_labels_makes_a_score(study):
     X, y = study
     with warnings.catch_warnings(record=True) as told:
@@ -500,12 +480,3 @@ def test_bad_data(study):
         ValueError, match="permutation_test is not supported for MinimaxRiskClassifierCV; pass"
     ):
         permutation_test(fitted, X, y, 3)
-
-
-def test_a_failed_fit_leaves_the_old_model(study):
-    X, y = study
-    model = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2).fit(X, y)
-    before = model.predict(X)
-    with pytest.raises(ValueError, match="radii must ascend"):
-        model.set_params(radii=[2.0, 1.0]).fit(X[:, :5], y)
-    assert np.array_equal(model.predict(X), before)

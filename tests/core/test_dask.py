@@ -23,7 +23,6 @@ from minimaxrisk import (
     minimax_risk_path,
     permutation_test,
     verify,
-    worst_case,
 )
 from minimaxrisk._utils import dask_arrays
 from minimaxrisk._utils.stored_tables import as_table
@@ -161,32 +160,17 @@ def test_equal_rows_instances_without_label_and_weights_of_zero():
         )
 
 
-def test_what_is_asked_of_a_fitted_model_may_be_asked_with_chunks(in_memory):
-    data = da.from_array(X, chunks=FOUR)
-    certificate = verify(in_memory, data, Y)
-    assert certificate.valid
-    assert certificate.upper == pytest.approx(in_memory.worst_case_error_, abs=1e-9)
-    assert worst_case(in_memory, data, Y).upper == pytest.approx(worst_case(in_memory, X, Y).upper, abs=1e-9)
+def test_excesses_of_new_instances_may_be_asked_with_chunks(in_memory):
     new = np.random.default_rng(0).normal(8, 3, X.shape)
     assert excess_on(in_memory, da.from_array(new, chunks=FOUR)) == pytest.approx(
         excess_on(in_memory, new), rel=1e-12
     )
 
 
-def test_other_estimators_and_analyses_take_chunks():
+def test_a_path_takes_chunks():
     data = da.from_array(X, chunks=(60, 300))
     path, expected = (minimax_risk_path(each, Y, [0.7, 1.0, 2.0]) for each in (data, X))
     np.testing.assert_allclose(path.worst_case_error, expected.worst_case_error, atol=1e-9)
-    svm, expected = (L1SVMClassifier().fit(each, Y) for each in (data, X))
-    assert svm.objective_ == pytest.approx(expected.objective_, rel=1e-9)
-    chosen, expected = (
-        MinimaxRiskClassifierCV(radii=[0.7, 2.0], cv=2).fit(each, Y).radius_ for each in (data, X)
-    )
-    assert chosen == expected
-    test, expected = (
-        permutation_test(MinimaxRiskClassifier(), each, Y, 3, random_state=0) for each in (data, X)
-    )
-    np.testing.assert_allclose(test.null_distribution, expected.null_distribution, atol=test.gap_tol)
 
 
 SCALES = {

@@ -10,11 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.optimize import linprog
 from scipy.stats import beta
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import reference
@@ -24,7 +21,6 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
-from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
 from minimaxrisk.inspection import StabilityDisplay
@@ -162,27 +158,6 @@ def test_groups_of_one_are_no_groups(wide):
 # ---- the bound
 
 
-def largest_error_by_full_program(Phi, tau, lam, loss, masses=None):
-    """max sum w loss over distributions with moments in the box, by SciPy; loss is n x K."""
-    n, n_classes, m = Phi.shape
-    moments = Phi.reshape(n * n_classes, m).T
-    if masses is None:
-        equations, right = np.ones((1, n * n_classes)), np.ones(1)
-    else:
-        equations, right = np.kron(np.eye(n), np.ones((1, n_classes))), masses
-    found = linprog(
-        -loss.ravel(),
-        A_ub=np.vstack([moments, -moments]),
-        b_ub=np.concatenate([tau + lam, lam - tau]),
-        A_eq=equations,
-        b_eq=right,
-        method="highs",
-        options=reference.EXACT,
-    )
-    assert found.status == 0, found.message
-    return -found.fun
-
-
 @pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
 @pytest.mark.parametrize("radius", [0.5, 2.0])
@@ -193,22 +168,20 @@ def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radi
     Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
     tau, lam = reference.tau_and_lambda(Phi, labels, radius)
     masses = np.full(24, 1 / 24) if marginal == "empirical" else None
-    largest = largest_error_by_full_program(Phi, tau, lam, 1.0 - model.predict_proba(X), masses)
+    largest = reference.largest_loss(1.0 - model.predict_proba(X), Phi, tau, lam, masses)
     assert model.worst_case_error_ == pytest.approx(largest, abs=1e-7)
     assert model.worst_case_error_lower_ == pytest.approx(largest, abs=1e-7)
     bounds = worst_case(model, X, labels, rule="randomized")
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
-    smallest = -largest_error_by_full_program(Phi, tau, lam, model.predict_proba(X) - 1.0, masses)
+    smallest = -reference.largest_loss(model.predict_proba(X) - 1.0, Phi, tau, lam, masses)
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
     wrong = (np.argmax(model.predict_proba(X), axis=1)[:, None] != np.arange(n_classes)).astype(float)
     of_predict = worst_case(model, X, labels, rule="predict")
-    assert of_predict.upper == pytest.approx(
-        largest_error_by_full_program(Phi, tau, lam, wrong, masses), abs=1e-7
-    )
+    assert of_predict.upper == pytest.approx(reference.largest_loss(wrong, Phi, tau, lam, masses), abs=1e-7)
     assert of_predict.upper <= 2.0 * model.worst_case_error_ + 1e-7
 
     members = [
-        largest_error_by_full_program(Phi, tau, lam, 1.0 - member.probabilities(X).T, masses)
+        reference.largest_loss(1.0 - member.probabilities(X).T, Phi, tau, lam, masses)
         for member in model.members_
     ]
     assert model.worst_case_error_ <= np.mean(members) + 1e-7
@@ -420,22 +393,6 @@ def test_a_weight_of_two_is_the_row_twice_in_one_group(wide):
     np.testing.assert_allclose(weighted.oob_error_interval_, repeated.oob_error_interval_)
 
 
-def test_kinds_of_input(wide):
-    X, y = wide
-    X = np.where(np.abs(X) > 0.5, X, 0.0)
-    dense = ensemble(MinimaxRiskClassifier()).fit(X, y)
-    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
-    named = ensemble(MinimaxRiskClassifier()).fit(frame, y)
-    same_bits(dense, named)
-    assert named.feature_names_in_[0] == "gene 0"
-    for kind in (sparse.csr_array, sparse.csc_matrix):
-        other = ensemble(MinimaxRiskClassifier()).fit(kind(X), y)
-        np.testing.assert_allclose(other.predict_proba(kind(X)), dense.predict_proba(X), atol=0.05)
-        np.testing.assert_allclose(other.predict_proba(kind(X)), other.predict_proba(X), atol=1e-12)
-        assert other.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=0.01)
-        assert verify(other, kind(X), y).valid
-
-
 def test_class_weights_are_those_of_the_estimator(wide):
     X, y = wide
     rare = np.concatenate([np.flatnonzero(y != "gamma"), np.flatnonzero(y == "gamma")[:4]])
@@ -499,15 +456,6 @@ def test_groups_that_make_no_sense(wide):
         ensemble().fit(X, y, groups=[None if i == 3 else i for i in range(40)])
 
 
-def test_a_failed_fit_leaves_the_old_model(wide):
-    X, y = wide
-    model = ensemble().fit(X, y)
-    before = model.predict_proba(X)
-    with pytest.raises(ValueError, match="at least 2"):
-        model.fit(X[:, :5], np.where(np.arange(40) == 0, "alone", y))
-    np.testing.assert_array_equal(model.predict_proba(X), before)
-
-
 def test_warnings_are_those_of_the_set(wide):
     X, y = wide
     with pytest.warns(
@@ -519,10 +467,6 @@ def test_warnings_are_those_of_the_set(wide):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ensemble(certify=False).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UninformativeRadiusWarning)
-        warnings.simplefilter("ignore", CoverageWarning)
-        ensemble(radius="bonferroni").fit(X, y)
 
 
 # ---- as an estimator
@@ -538,22 +482,6 @@ def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
     assert (one.in_bag_ != other.in_bag_).any()
 
 
-def test_pipelines_searches_and_copies(wide):
-    X, y = wide
-    pipeline = make_pipeline(StandardScaler(), ensemble(n_estimators=4, certify=False))
-    search = GridSearchCV(
-        pipeline, {"minimaxriskensembleclassifier__n_estimators": [2, 4]}, cv=2, error_score="raise"
-    )
-    search.fit(X, y)
-    assert search.score(X, y) > 0.9
-    nested = ensemble(MinimaxRiskClassifier(), n_estimators=4, certify=False)
-    data = study(n_informative=20)
-    inner = GridSearchCV(nested, {"estimator__radius": [0.5, 50.0]}, cv=2).fit(data.data, data.target)
-    assert inner.best_params_ == {"estimator__radius": 0.5}
-    assert len(cross_val_score(nested, X, y, cv=2)) == 2
-    assert clone(nested).get_params()["estimator__radius"] == 1.0
-
-
 def test_pickles_are_small_and_whole():
     data = study(60, 3000)
     X, y = data.data, data.target
@@ -562,25 +490,6 @@ def test_pickles_are_small_and_whole():
     assert len(content) < X.nbytes / 4
     same_bits(model, pickle.loads(content))
     assert verify(pickle.loads(content), X, y).valid
-
-
-@pytest.mark.parametrize("parameters", [PAIRS, {"certify": False}, {"radius": "bootstrap"}])
-def test_model_files(wide, tmp_path, parameters):
-    pytest.importorskip("skops", reason="model files need skops")
-    X, y = wide
-    names = np.array([f"gene {j}" for j in range(300)], dtype=object)
-    estimator = MinimaxRiskClassifier(callback=print) if "radius" in parameters else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CoverageWarning)
-        model = ensemble(estimator, **parameters).fit(X, y)
-    saved = SavedModel(model, names, "kind", fingerprint(X, y, names))
-    save_model(saved, tmp_path / "model.skops")
-    again = load_model(tmp_path / "model.skops").classifier
-    assert estimator is None or model.estimator.callback is print
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    if model.certify:
-        same_bits(model, again)
-        assert verify(again, X, y).valid
 
 
 # ---- where the solver has trouble
@@ -598,6 +507,3 @@ def test_rare_columns_are_constant_on_many_parts(coding, container):
         assert not set(np.flatnonzero(X[seen].std(axis=0) == 0.0)) & set(member.columns)
     assert verify(model, container(X), y).valid
     assert model.oob_error_ < 0.5
-
-
-# ---- the command line

@@ -22,7 +22,6 @@ from minimaxrisk import (
     minimax_risk_path,
     permutation_test,
     verify,
-    worst_case,
 )
 from problems import by_radii
 
@@ -91,14 +90,9 @@ def test_neither_names_nor_order_of_groups_matter():
     assert np.array_equal(first, again)
 
 
-def test_what_was_fitted_with_groups_is_verified_with_them():
+def test_a_path_counts_groups_as_fits_do():
     rng = np.random.default_rng(2)
     X, y, group = patients(rng, 24, 6)
-    model = MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=group)
-    assert verify(model, X, y, groups=group).valid
-    assert "lambda_" in str(verify(model, X, y).problems)
-    bounds = worst_case(model, X, y, rule="randomized", groups=group)
-    assert bounds.upper == pytest.approx(model.worst_case_error_, abs=1e-6)
     path = minimax_risk_path(X, y, [0.5, 2.0], groups=group)
     for s, upper in zip(path.radii, path.worst_case_error, strict=True):
         fitted = MinimaxRiskClassifier(radius=s).fit(X, y, groups=group)

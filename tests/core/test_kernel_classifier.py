@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from minimaxrisk import MinimaxRiskKernelClassifier, error_bound, permutation_test, verify, worst_case
 from minimaxrisk.datasets import make_expression
@@ -51,8 +49,6 @@ def test_ways_to_give_the_same_kernel(data, marginal):
     same(plain, made, X, X @ X.T)
     own = MinimaxRiskKernelClassifier(lambda A, B: A @ B.T, **options).fit(X, y)
     same(plain, own, X, X)
-    in_rows = MinimaxRiskKernelClassifier(**options).fit(sparse.csr_array(X), y)
-    same(plain, in_rows, X, sparse.csr_array(X))
 
 
 def test_the_kernel_of_radial_functions(data):
@@ -63,14 +59,6 @@ def test_the_kernel_of_radial_functions(data):
     given = MinimaxRiskKernelClassifier("rbf", gamma="auto", gap_tol=1e-9).fit(X, y)
     G = rbf_kernel(X, gamma=1.0 / 12)
     same(given, MinimaxRiskKernelClassifier("precomputed", gap_tol=1e-9).fit(G, y), X, G)
-    stored = MinimaxRiskKernelClassifier("rbf", gap_tol=1e-9).fit(sparse.csr_array(X), y)
-    same(model, stored, X, sparse.csr_array(X))
-
-
-def test_instances_may_be_moved_and_scaled(data):
-    X, y = data
-    plain, moved = (MinimaxRiskKernelClassifier(gap_tol=1e-9).fit(Z, y) for Z in (X, 7.0 * X + 3.0))
-    same(plain, moved, X, 7.0 * X + 3.0)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
@@ -233,8 +221,6 @@ def test_what_is_refused(data, monkeypatch):
     assert error_bound(model, X, y).method in ("holdout", "majority")
     dask = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match=r"got a dask array; pass X.compute\(\)"):
-        MinimaxRiskKernelClassifier().fit(dask.from_array(X), y)
-    with pytest.raises(TypeError, match="got a dask array"):
         MinimaxRiskKernelClassifier("rbf").fit(X, y).predict(dask.from_array(X))
     lazy = model.predict(dask.from_array(X, chunks=(20, 12)))
     np.testing.assert_array_equal(lazy.compute(), model.predict(X))
@@ -282,13 +268,6 @@ def test_permutations_are_those_of_fits(options, class_weight):
     again = permutation_test(pipeline, X, y, 12, groups=groups, random_state=0)
     scaled = permutation_test(model, StandardScaler().fit_transform(X), y, 12, random_state=0)
     np.testing.assert_allclose(again.null_distribution, scaled.null_distribution, atol=1e-9)
-
-
-def test_other_estimators_have_no_permutation_test():
-    with pytest.raises(
-        ValueError, match="permutation_test is not supported for SVC; pass a MinimaxRiskClassifier"
-    ):
-        permutation_test(SVC(), np.zeros((4, 2)), [0, 1, 0, 1])
 
 
 def test_a_parameter_set_after_the_fit_changes_no_prediction(data):

@@ -195,15 +195,6 @@ def test_sparse_and_dense_agree():
         np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-8)
 
 
-def test_a_weight_of_two_is_the_row_twice(wide):
-    X, y = wide
-    weights = np.where(np.arange(len(y)) % 3 == 0, 2, 1)
-    weighted = L1SVMClassifier().fit(X, y, sample_weight=weights)
-    repeated = L1SVMClassifier().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_array_equal(weighted.coef_, repeated.coef_)
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-12)
-
-
 @pytest.mark.parametrize("flat", [False, True])
 def test_intercept_minimises_the_hinge_loss(flat):
     rng = np.random.default_rng(3)

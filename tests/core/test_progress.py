@@ -15,24 +15,6 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.linear_programs.highs import RangeProgram
 
 
-def test_callback_sees_the_history_and_can_stop(wide):
-    X, y = wide
-    seen = []
-
-    def stop_at_third(record):
-        seen.append(record)
-        return record["iteration"] == 3
-
-    model = MinimaxRiskClassifier(callback=stop_at_third).fit(X, y)
-    assert seen == model.history_
-    assert model.n_iter_ == 3
-    assert not model.converged_
-    assert verify(model, X, y).valid
-    finished = MinimaxRiskClassifier(callback=lambda record: None).fit(X, y)
-    assert finished.converged_
-    assert model.worst_case_error_lower_ <= finished.worst_case_error_ < model.worst_case_error_
-
-
 def test_an_error_in_the_callback_reaches_the_caller(wide):
     X, y = wide
 
@@ -43,15 +25,6 @@ def test_an_error_in_the_callback_reaches_the_caller(wide):
         MinimaxRiskClassifier(callback=fail).fit(X, y)
 
 
-def test_verbose_goes_to_the_log(wide, caplog):
-    X, y = wide
-    with caplog.at_level(logging.INFO, logger="minimaxrisk"):
-        model = MinimaxRiskClassifier(verbose=1).fit(X, y)
-    assert len(caplog.records) == model.n_iter_
-    assert "iteration 1:" in caplog.messages[0]
-    assert "<= R* <=" in caplog.messages[0]
-
-
 def test_verbose_goes_to_standard_error_where_logging_is_not_set_up(wide, capsys, monkeypatch):
     X, y = wide
     monkeypatch.setattr(logging.getLogger(), "handlers", [])  # those of pytest
@@ -60,22 +33,6 @@ def test_verbose_goes_to_standard_error_where_logging_is_not_set_up(wide, capsys
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("iteration 1:") == 1
-
-
-def test_interrupt_between_iterations_keeps_the_best_model(wide):
-    X, y = wide
-
-    def press_ctrl_c(record):
-        if record["iteration"] == 3:
-            raise KeyboardInterrupt
-
-    model = MinimaxRiskClassifier(callback=press_ctrl_c)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert model.n_iter_ == 3
-    assert not model.converged_
-    assert model.worst_case_error_ < 2 / 3
-    assert verify(model, X, y).valid
 
 
 def test_interrupt_inside_the_solver_leaves_a_valid_model(monkeypatch):

@@ -121,6 +121,7 @@ class TestIterations:
         assert stopped.n_iter_ <= 2
         assert not stopped.converged_
         assert stopped.optimality_gap_ > fitted.optimality_gap_
+        assert verify(stopped, *noise).valid
 
     def test_an_interrupt_keeps_what_was_found(self, model, noise):
         def interrupt(record):
@@ -133,12 +134,14 @@ class TestIterations:
         assert not interrupted.converged_
         assert len(interrupted.history_) == 2
         assert interrupted.predict(noise[0]).shape == (40,)
+        assert verify(interrupted, *noise).valid
 
     def test_verbose_logs_a_line_for_every_iteration(self, model, noise, caplog):
         with caplog.at_level(logging.INFO, logger="minimaxrisk"):
             fitted = clone(model).set_params(verbose=1).fit(*noise)
         lines = [each.message for each in caplog.records if each.message.startswith("iteration")]
         assert len(lines) == len(fitted.history_)
+        assert all("<= R* <=" in line for line in lines)
 
 
 @pytest.mark.parametrize("model", [*CERTIFIED, L1SVMClassifier()], ids=named)

@@ -15,7 +15,6 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, Cell, EndedError, outcome_of
-from experiments.harness.environment import describe_environment, fingerprint, source_revision
 from experiments.harness.journal import Journal, JournalError, plain_rows
 from experiments.harness.runner import THREAD_VARIABLES, run_cells
 
@@ -251,16 +250,3 @@ def test_requests_that_make_no_sense(tmp_path):
     with pytest.raises(ValueError, match="Expected distinct cells"):
         run(tmp_path, [cell(tmp_path, "a"), cell(tmp_path, "a", limit=3)])
     assert run(tmp_path, []) == []
-
-
-# What a user sees
-
-
-def test_environment(tmp_path):
-    description = describe_environment()
-    assert {"numpy", "scipy", "scikit-learn", "highspy"} <= set(description["packages"])
-    assert description["cores"] == os.cpu_count()
-    assert str(Path.home()) not in json.dumps(description)
-    assert fingerprint(description) == fingerprint(dict(reversed(description.items())))
-    assert fingerprint(description) != fingerprint(description | {"cores": 1000})
-    assert source_revision(tmp_path) is None

@@ -505,14 +505,6 @@ def test_one_violated_bound_is_enough_if_the_set_covers():
     assert verdicts(coverage, settings, argmax)[3:5] == ["holds", "does not hold"]
 
 
-def test_the_table_of_coverage_holds_shares_and_means():
-    rows = change(many_coverage_rows(), 10, {"covered": False, "true_error": 0.1}, law="correlated")
-    rows = change(rows, 50, {"cross_fitted_exceedance": 0.04}, law="correlated", rule="bootstrap")
-    table = coverage.report(Settings(), Sources(()), rows).tables[0]
-    (line,) = [line for line in table.lines if line[:2] == ["correlated", "bootstrap"]]
-    assert line[2:] == ["90.0 ± 3.0%", "3.00", "0.300", "0.350", "0.190", "0.020", "0.040", "4.0", "0%"]
-
-
 def noise_rows(noise, signal, data=0.01):
     quantiles = {"null_01": 0.2, "null_05": 0.25, "null_50": 0.3, "null_95": 0.4, "n_permutations": 99}
     rows = [ok(part="noise", pvalue=p) for p in noise] + [ok(part="signal", pvalue=p) for p in signal]
@@ -575,13 +567,6 @@ def test_claims_about_radius_rules_can_fail(guaranteed, n_classes, error, expect
     assert verdicts(radius_rules, Settings(), rows) == expected
 
 
-def test_radii_without_coverage_are_counted_and_not_judged():
-    rows = change(radius_rows(0.4, 0.3), 1, {"guaranteed_error": 0.2}, radius=1.0, fold=None)
-    claim = radius_rules.report(Settings(), Sources(("A",)), rows).claims[2]
-    assert claim.verdict == "holds"
-    assert claim.evidence.startswith("s = 1: 0 of 1; s = 2: 1 of 1;")
-
-
 def path_rows(name, path_seconds, fitted, n_breakpoints=7):
     passes = {"path_passes": 9, "fits_passes": 30}
     cost = {"n_samples": 10, "n_columns": 20, "n_classes": 2, "fits_seconds": 2.0, **passes}
@@ -607,33 +592,6 @@ def path_rows(name, path_seconds, fitted, n_breakpoints=7):
 def test_claims_about_the_path_can_fail(path_seconds, fitted, expected):
     rows = path_rows("A", path_seconds, fitted) + path_rows("B", 0.5, 0.25)
     assert verdicts(path, Settings(), rows, ("A", "B")) == expected
-
-
-def test_the_path_is_reported_in_full():
-    rows = path_rows("A", 1.6, 0.25 + 3e-8) + path_rows("B", 4.0, 0.25, None)[:3]
-    report = path.report(Settings(), Sources(("A", "B")), rows)
-    assert report.claims[0].evidence == (
-        "On 1 of 2 data sets. Time of the fits over that of the path: A: 1.25; B: 0.500."
-    )
-    assert (
-        report.claims[1].evidence == "Largest difference 3.0e-08, largest certified gap on the path 1.0e-09."
-    )
-    first, second = report.tables[0].lines
-    assert first == [
-        "A",
-        "10 x 20",
-        "2",
-        "1.60",
-        "2.00",
-        "1.25",
-        "9",
-        "30",
-        "3.0e-08",
-        "1.0e-09",
-        "7",
-        "3.00",
-    ]
-    assert second[-2:] == ["–", "–"]
 
 
 def stability_rows(n_false, shah_samworth):
@@ -670,15 +628,6 @@ def stability_rows(n_false, shah_samworth):
 )
 def test_claims_about_stability_can_fail(n_false, shah_samworth, expected):
     assert verdicts(stability, Settings(), stability_rows(n_false, shah_samworth)) == expected
-
-
-def test_the_tables_of_stability_hold_means_and_holes():
-    report = stability.report(Settings(), Sources(("A",)), stability_rows(1, 0.4))
-    assert report.claims[0].evidence.startswith("default: 0.500, bound 0.400; max_features = 20: 0.500,")
-    simulated, data = report.tables
-    counts = ["5.50 ± 0.50", "5.00 ± 0.00", "0.50 ± 0.50"]
-    assert simulated.lines[0] == ["default", "10.0", *counts, "0.400", "1.00", "0.500"]
-    assert data.lines == [["A", "2000", "default", "10.0", "9", "–", "1.00", "0.500"]]
 
 
 def test_the_committed_summary_follows_from_the_committed_measurements():

@@ -19,11 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 from experiments.__main__ import default_folder, main
 from experiments.harness.reproduce import reproduce, work_on
 from experiments.harness.settings import PAPER, QUICK, Settings, differences_from_paper
-from experiments.harness.sources import BUILT_IN, Sources, choose_sources, data_folder, load_source
+from experiments.harness.sources import Sources, choose_sources, data_folder, load_source
 from experiments.harness.summary import item_text, read_csv, text_again
 from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
-from experiments.paper.fitting import make_method
 from experiments.paper.scalability import random_fourier_features
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
@@ -59,13 +58,6 @@ def in_this_process():
 def no_figures():
     with without_figures():
         yield
-
-
-@pytest.mark.slow
-def test_every_item_runs_in_worker_processes(tmp_path):
-    assert main(["paper", "--out", str(tmp_path), *SMALL.split()]) == 0
-    for name in PAPER_ITEMS:
-        assert {row["status"] for row in read_csv(tmp_path / name / f"{name}.csv")} == {"ok"}
 
 
 def test_every_item_writes_its_tables_figures_and_the_summary(tmp_path, capsys, in_this_process):
@@ -155,16 +147,6 @@ def _keys(path):
     """Of whole lines: a torn one at the end is not a finished cell."""
     lines = path.read_bytes().split(b"\n")[:-1]
     return [json.loads(line)["key"] for line in lines]
-
-
-def test_a_run_goes_on_with_other_settings_and_keeps_what_still_counts(tmp_path, in_this_process, no_figures):
-    said = []
-    few = replace(TINY, datasets=("wine",), epsilons=(0.01,))
-    reproduce(["epsilon"], tmp_path, few, jobs=1, say=said.append)
-    more = replace(few, epsilons=(0.01, 0.001))
-    reproduce(["epsilon"], tmp_path, more, jobs=1, say=said.append)
-    keys = _keys(tmp_path / "epsilon" / "cells.jsonl")
-    assert len(keys) == len(set(keys)) == 3
 
 
 def test_every_environment_that_measured_something_is_named(tmp_path, in_this_process, no_figures):
@@ -365,14 +347,6 @@ def test_the_clock_runs_while_the_method_does(hard, monkeypatch):
     assert row["seconds"] == 5.0
 
 
-def test_methods_have_the_parameters_of_the_paper():
-    settings = {"n_max": 7, "epsilon": 0.3, "k_max": 5}
-    cg, svm = make_method("MRC-CG", settings), make_method("SVM-CG", settings)
-    assert cg.solver.get_params() == ConstraintGeneration(**settings).get_params()
-    assert (svm.solver.n_max, svm.solver.epsilon, svm.solver.k_max) == (7, 0.3, None)
-    assert make_method("MRC-LP", {}).solver == "full-lp"
-
-
 def ok(**values):
     return {"status": "ok", "limit": None, "detail": "", "n_passes": 3, "peak_bytes": 1e6, **values}
 
@@ -511,13 +485,6 @@ def test_reports_survive_cells_that_did_not_get_through(item):
     assert {claim.verdict for claim in report.claims} <= {"could not be tested", "reported"}
     for figure in report.figures:
         figure.draw(pytest.importorskip("matplotlib.figure").Figure())
-
-
-def test_built_in_sources_are_what_they_say():
-    for name, words in BUILT_IN.items():
-        X, y = load_source(name)
-        assert str(X.shape[0]) in words
-        assert len(X) == len(y)
 
 
 def test_the_committed_summary_follows_from_the_committed_measurements():
