@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -13,7 +15,7 @@ from minimaxrisk.problem.objective import FREE, KnownMarginal
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from minimaxrisk.samples.independent_units import units_of_groups, units_of_rows
 from minimaxrisk.uncertainty import ball_radius
-from minimaxrisk.uncertainty.ball_radius import UnitMeans
+from minimaxrisk.uncertainty.ball_radius import BallBootstrap, BallMultiple, UnitMeans
 
 
 def random_problem(seed, *, is_known, kernel="linear", coding="auto"):
@@ -230,3 +232,48 @@ def test_the_ball_holds_the_true_mean_as_often_as_it_says(n):
         n_inside += np.linalg.norm(sign @ X / n + 0.3) <= radius
     assert n_inside >= 0.9 * 200 - 3 * np.sqrt(200 * 0.9 * 0.1)
     assert n_inside < 200
+
+
+def unit_means(n, *, seed=0, outlying=1.0):
+    X, y = simulated(np.random.default_rng(seed), n)
+    X[0] *= outlying
+    p_hat = np.zeros((2, n))
+    p_hat[y, np.arange(n)] = 1 / n
+    units = units_of_rows(p_hat, y, np.ones(n), None, np.arange(n))
+    return UnitMeans.of(3.0 * X @ X.T, units, make_coding("signed", 2))
+
+
+def test_the_rules_of_a_ball_say_factor_coverage_and_remarks():
+    means = unit_means(20)
+    error, covering = means.standard_error, means.covering(0.9, 200, 5)
+    assert error > 2.0  # so that a product is no quotient
+    found = BallBootstrap(0.9, 200, 5).radii(means)
+    assert found.lam == pytest.approx(covering)
+    assert found.factor == pytest.approx(covering / error)
+    assert (found.remarks, found.covers, found.seed) == ((), True, 5)
+    for share, covers in ((1.001, True), (0.999, False)):
+        number = BallMultiple(share * covering / error, 0.9, 200, 5).radii(means)
+        assert number.lam == pytest.approx(share * covering)
+        assert number.factor == share * covering / error
+        assert (number.covers, number.seed) == (covers, 0)
+    for unchecked in (BallMultiple(0.9, 0.9, 200, 5), BallMultiple(50.0)):
+        assert unchecked.radii(means).lam == pytest.approx(unchecked.factor * error)
+        assert not unchecked.radii(means).covers
+
+
+def test_few_or_outlying_samples_are_remarked_on_where_the_ball_covers():
+    for means, words in (
+        (unit_means(7), "7 samples .* are too few"),
+        (unit_means(20, outlying=90.0), "a few samples"),
+    ):
+        (remark,) = BallBootstrap(0.9, 200, 5).radii(means).remarks
+        assert re.match(words, remark)
+        assert BallMultiple(40.0, 0.9, 200, 5).radii(means).remarks == (remark,)
+        assert BallMultiple(1.1, 0.9, 200, 5).radii(means).remarks == ()
+    for n in (2, 3):
+        two = unit_means(n)
+        covers = n == 3
+        assert BallMultiple(1e6, 0.9, 200, 5).radii(two).covers == covers
+        if not covers:
+            with pytest.raises(ValueError, match="needs at least 3 samples"):
+                BallBootstrap(0.9, 200, 5).radii(two)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from minimaxrisk import MinimaxRiskKernelClassifier, error_bound, permutation_test, verify, worst_case
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem import ball
+from problems import changed_a_little
 
 
 @pytest.fixture(scope="module")
@@ -278,12 +280,29 @@ def test_a_parameter_set_after_the_fit_changes_no_prediction(data):
         np.testing.assert_array_equal(model.set_params(kernel=other).predict(X), before)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("X_fit_", None), ("n_iter_", 1), ("dual_coef_", None), ("rows_", 3)]
-)
-def test_what_was_changed_by_hand_is_found(data, name, value):
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_what_was_changed_by_hand_is_found_and_named(data, kernel):
     X, y = data
-    model = MinimaxRiskKernelClassifier("rbf").fit(X, y)
+    model = MinimaxRiskKernelClassifier(kernel).fit(X, y)
     assert verify(model, X, y).valid
-    setattr(model, name, value)
-    assert not verify(model, X, y).valid
+    names = ["threshold_", "ball_radius_", "rows_", "n_iter_", "dual_coef_", "radius_", "coding_"]
+    names += ["worst_case_error_", "worst_case_error_lower_", "optimality_gap_"]
+    names += ["coef_", "intercept_"] if kernel == "linear" else ["X_fit_"]
+    for name in names:
+        changed = copy(model)
+        setattr(changed, name, changed_a_little(getattr(model, name)))
+        certificate = verify(changed, X, y)
+        assert not certificate.valid, name
+        assert name in " ".join(certificate.problems) or name == "dual_coef_", (
+            name
+        )  # its bound is another one
+    changed = copy(model)
+    changed.dual_coef_ = np.where(np.eye(*model.dual_coef_.shape), np.nan, model.dual_coef_)
+    assert "dual_coef_ is not finite" in verify(changed, X, y).problems
+    changed.dual_coef_ = None
+    assert any(problem.startswith("dual_coef_ has shape ()") for problem in verify(changed, X, y).problems)
+    changed = copy(model)
+    changed._products = replace(model._products, gamma=3.0)
+    assert "the kernel is not the one that the parameters and the data give" in verify(changed, X, y).problems
+    changed._products = replace(model._products, origin=model._products.origin + 1e-3)
+    assert any("the origin of the kernel" in problem for problem in verify(changed, X, y).problems)
