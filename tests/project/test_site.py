@@ -33,7 +33,7 @@ def test_the_picture_of_the_layers_has_every_folder_from_the_top_down(extension)
     drawn = module.picture(module.layers_of("Data flows one way"), "layers")
     tops = {name: float(y) for y, name in re.findall(r'<text x="[\d.]+" y="([\d.]+)">(\w+)</text>', drawn)}
     folders = {path.parent.name for path in (ROOT / "src" / "minimaxrisk").glob("*/__init__.py")}
-    assert set(tops) == folders | {"__main__", "datasets", "exceptions"}
+    assert set(tops) == folders | {"__main__", "datasets", "exceptions", "solvers"}
     assert tops["app"] < tops["estimators"] < tops["problem"] < tops["_utils"]
     assert tops["samples"] == tops["datasets"]
 
