@@ -186,3 +186,15 @@ def test_too_few_samples_for_a_named_rule_are_refused(model, noise):
     weighted = clone(model).set_params(radius="bootstrap")
     with pytest.raises(ValueError, match=r"needs at least 3 samples .* use a number as radius"):
         weighted.fit(X, y, sample_weight=weights)
+
+
+def test_members_do_not_depend_on_whether_their_average_is_certified(noise):
+    """Their radii are drawn with the seed of the estimator, and not with that of the certified set."""
+    X, y = noise
+    X = X + 3.0 * y[:, None] * (np.arange(60) < 5)  # so that members have something to learn
+    drawn = MinimaxRiskClassifier(radius="bootstrap", confidence=0.5, n_bootstrap=40, random_state=7)
+    model = MinimaxRiskEnsembleClassifier(drawn, n_estimators=8, subsample=0.5, random_state=0)
+    with_proof, without = (clone(model).set_params(certify=certify).fit(X, y) for certify in (True, False))
+    assert with_proof.n_features_selected_ > 0
+    for one, other in zip(with_proof.members_, without.members_, strict=True):
+        np.testing.assert_array_equal(one.full_coef, other.full_coef)

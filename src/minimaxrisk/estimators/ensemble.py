@@ -277,6 +277,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return estimator.set_params(callback=None)  # not called, and need not go to other processes
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
+        self._parts(_units_of(data), check_random_state(0))  # refused before any work
         warn_about_work(data, parameters.coding, parameters.copy)
 
     def _posed(self, data: TrainingData, parameters: Any) -> Any:
@@ -284,17 +285,15 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return super()._posed(data, parameters) if self.certify else pose_by(parameters, data, Multiple(1.0))
 
     def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> _Average:
-        units = Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
-        random, estimator = check_random_state(self.random_state), self._member()
-        parts = self._parts(units, random)
-        seed = posed.radii.seed if self.radius is None else radius_seed_of(estimator)
+        units, random = _units_of(data), check_random_state(self.random_state)
+        parts, estimator = self._parts(units, random), self._member()
         settings = engine_settings_of(estimator, data.X.shape[1])
         learn = RulesFromRows(
             posed,
             data,
             estimator.standardize,
             estimator.copy,
-            self._set_kind.radius_rule(estimator, seed, is_checked=False),
+            self._set_kind.radius_rule(estimator, radius_seed_of(estimator), is_checked=False),
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
         )
         with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
@@ -395,6 +394,10 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             setattr(self, f"{name}_", value)
         if not self.complementary:
             del self.false_selection_bounds_
+
+
+def _units_of(data: TrainingData) -> Strata:
+    return Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
 
 
 @dataclass(frozen=True)
