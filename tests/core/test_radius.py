@@ -39,14 +39,20 @@ def test_bonferroni_is_student_at_the_level_of_each_component(study, coding):
     X, y = study
     model = MinimaxRiskClassifier(radius="bonferroni", coding=coding, confidence=0.9).fit(X, y)
     m = 150 if coding == "signed" else 300
-    assert model.radius_ == pytest.approx(student((1.0 - features_level(0.9)) / (2 * m), X, y))
+    tail = (1.0 - features_level(0.9)) / (2 * m)
+    of_class = stats.t.isf(tail, 19) * np.sqrt(20 / 19)
+    assert model.radius_ == pytest.approx(student(tail, X, y) if coding == "signed" else of_class)
     assert verify(model, X, y).valid
 
 
-def bootstrap_maxima(Z, n_draws, rng):
-    """Draws of the largest studentised sum with normal multipliers, from the definition."""
-    centred = (Z - Z.mean(axis=0)) / Z.std(axis=0)
-    return np.abs(rng.standard_normal((n_draws, len(Z))) @ centred / np.sqrt(len(Z))).max(axis=1)
+def bootstrap_tail(Z, level, n_draws, rng):
+    """Tail of the largest cosine between a column and a direction, by its quantile in n - 1 dimensions."""
+    n, centred = len(Z), Z - Z.mean(axis=0)
+    e = rng.standard_normal((n_draws, n))
+    e -= e.mean(axis=1, keepdims=True)
+    products = np.abs(e @ (centred / np.linalg.norm(centred, axis=0))).max(axis=1)
+    cosine = np.quantile(products / np.linalg.norm(e, axis=1), level)
+    return stats.t.sf(cosine * np.sqrt((n - 2) / (1.0 - cosine**2)), n - 2)
 
 
 def student(tail, X, y):
@@ -63,15 +69,14 @@ def features_level(confidence):
     return 1.0 - 0.9 * (1.0 - confidence)
 
 
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, coding, container):
+def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, container):
     X, y = study
+    X = X + X[:, :1]  # correlated, or the union bound would take over
     draws = 20_000
-    model = MinimaxRiskClassifier(radius="bootstrap", coding=coding, n_bootstrap=draws).fit(container(X), y)
-    Z = components(X, y, coding)
-    q = np.quantile(bootstrap_maxima(Z, draws, np.random.default_rng(5)), features_level(0.95))
-    expected = student(stats.norm.sf(q), X, y)
+    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=draws).fit(container(X), y)
+    Z = components(X, y, "signed")
+    expected = student(bootstrap_tail(Z, features_level(0.95), draws, np.random.default_rng(5)), X, y)
     # Two quantiles of 20,000 draws each; their standard error is about 0.01.
     assert model.radius_ == pytest.approx(expected, abs=0.05)
 
@@ -83,15 +88,16 @@ def test_bootstrap_takes_the_first_draw_that_is_surely_above_the_quantile(
     """The k-th smallest draw is above it when at most k - 1 are below: a binomial probability."""
     X, y = study
     X = X + 20.0 * X[:, :1]  # correlated, or the union bound would take over
-    drawn, real = [], MultiplierBootstrap._maxima
+    drawn, real = [], MultiplierBootstrap._cosines
     monkeypatch.setattr(
-        MultiplierBootstrap, "_maxima", lambda rule, sample: drawn.append(real(rule, sample)) or drawn[-1]
+        MultiplierBootstrap, "_cosines", lambda rule, draws: drawn.append(real(rule, draws)) or drawn[-1]
     )
     model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=n_draws, confidence=confidence).fit(X, y)
     level = features_level(confidence)
     (k, *_) = (k for k in range(1, n_draws + 1) if stats.binom.cdf(k - 1, n_draws, level) >= 0.95)
-    q = sorted(drawn[0])[k - 1]
-    assert model.radius_ == pytest.approx(student(stats.norm.sf(q), X, y), rel=1e-9)
+    cosine = np.sort(drawn[0][:, 0])[k - 1]
+    tail = stats.t.sf(cosine * np.sqrt(38 / (1.0 - cosine**2)), 38)
+    assert model.radius_ == pytest.approx(student(tail, X, y), rel=1e-9)
 
 
 def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
@@ -128,6 +134,8 @@ def test_bootstrap_radius_is_at_most_that_of_the_union_bound(study):
     few = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=59)
     found = [clone(few).set_params(random_state=seed).fit(X, y).radius_ for seed in range(5)]
     assert max(found) == union
+    X = X + 0.5 * X[:, :1]
+    union = MinimaxRiskClassifier(radius="bonferroni").fit(X, y).radius_
     many = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=4000).fit(X, y).radius_
     assert union - 0.2 < many < union
 
@@ -341,10 +349,10 @@ def test_a_named_radius_where_no_component_varies(radius):
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_typical_skewness_from_the_definition(coding):
-    """Third moments about the mean of two halves of the sample, for components whose mean is not zero."""
+    """Third cumulants of two halves of each class, by SciPy; signed, with the sign of the code."""
     rng = np.random.default_rng(6)
     y = np.repeat([0, 1], [30, 12])
-    X = rng.gamma(2.0, size=(42, 25)) + 2.0 * y[:, None]
+    X = rng.gamma(np.where(y == 0, 0.5, 2.0)[:, None], size=(42, 25)) + 2.0 * y[:, None]
     data = TrainingData(X, np.arange(2), y, np.ones(42))
     seen = []
 
@@ -356,9 +364,16 @@ def test_typical_skewness_from_the_definition(coding):
     posed = pose(data, coding=coding, rule=Spy(1.0), standardize=False, fit_intercept=False)
     order = posed.instances.rows
     scaled = X[order] / np.sqrt(np.mean(X**2, axis=0))
-    Z = reference.phi_vectors(scaled, 2, coding)[np.arange(42), y[order]]
-    cubes = (Z - Z.mean(axis=0)) ** 3 / Z.std(axis=0) ** 3
-    expected = np.sqrt(np.mean(cubes[::2].mean(axis=0) * cubes[1::2].mean(axis=0)))
+    share = np.array([30.0, -12.0 if coding == "signed" else 12.0]) / 42.0
+    spread = sum(np.mean(y == k) * scaled[y[order] == k].var(axis=0) for k in (0, 1))
+    cubes = [
+        sum(
+            share[k] * np.apply_along_axis(stats.kstat, 0, scaled[half][y[order][half] == k], 3)
+            for k in (0, 1)
+        )
+        for half in (slice(None, None, 2), slice(1, None, 2))
+    ]
+    expected = np.sqrt(np.mean(cubes[0] * cubes[1] / spread**3))
     assert typical_skewness(seen[0]) == pytest.approx(expected, rel=1e-9)
     assert mean_kurtosis(seen[0]) == pytest.approx(np.mean(np.mean(scaled**4, axis=0)), rel=1e-9)
 

@@ -29,7 +29,7 @@ from minimaxrisk.uncertainty.radius import (
     frequency_radii,
     multiples_of_standard_errors,
     split_level,
-    union_bound_factor,
+    union_bound_tail,
 )
 from minimaxrisk.uncertainty.rules import (
     GivenRadii,
@@ -71,6 +71,10 @@ def sample(request, data):
 # ---- factors and levels
 
 
+def union_factors(sample, level):
+    return sample.student_factors(union_bound_tail(sample, level))
+
+
 def test_a_tenth_of_what_is_left_is_the_intercepts():
     assert split_level(0.9, has_intercept=True) == pytest.approx((0.91, 0.99))
     assert split_level(0.9, has_intercept=False) == (0.9, None)
@@ -88,10 +92,28 @@ def test_students_factor():
 
 def test_the_union_bound_counts_what_varies(sample):
     n_varying = 5 * len(sample.tau)  # neither the intercept nor the constant
-    expected = sample.student_factor(0.2 / (2 * n_varying))
-    assert union_bound_factor(sample, 0.8) == pytest.approx(expected, rel=1e-12)
+    assert union_bound_tail(sample, 0.8) == pytest.approx(0.2 / (2 * n_varying), rel=1e-12)
     nothing = sample_of(np.ones((N, 2)), np.arange(N) % 2)
-    assert union_bound_factor(nothing, 0.8) == pytest.approx(nothing.student_factor(0.1), rel=1e-12)
+    assert union_bound_tail(nothing, 0.8) == pytest.approx(0.1, rel=1e-12)
+
+
+def test_a_block_of_one_class_is_known_by_its_samples(data):
+    """Student's law of the class' own degrees; a single sample counts as two."""
+    X, labels = data[0], np.repeat([0, 1, 2], [1, 4, N - 5])
+    sample = sample_of(X, labels)
+    n = np.array([2.0, 4.0, N - 5.0])
+    expected = stats.t.isf(0.001, n - 1.0) * np.sqrt(n / (n - 1.0))
+    np.testing.assert_allclose(sample.student_factors(0.001), expected, rtol=1e-12)
+    np.testing.assert_allclose(sample.n_of_blocks, [1.0, 4.0, N - 5.0])
+    counted = sample_of(X, labels, weights=np.full(N, 2.0))
+    np.testing.assert_allclose(counted.n_of_blocks, [2.0, 8.0, 2.0 * N - 10.0])
+    found = UnionBound(0.9).radii(sample)
+    np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
+    assert found.factor == found.factors[0]
+    assert found.in_words == f"radii of {found.factors[2]:.2f} to {found.factors[0]:.2f} standard errors"
+    standard_errors = sample.sigma[:, 1:6] / np.sqrt(N)
+    np.testing.assert_allclose(found.lam[:, 1:6], found.factors[:, None] * standard_errors, rtol=1e-12)
+    assert found.remarks[-1].startswith("2 of 3 classes have fewer than 8 samples")
 
 
 def test_multiples_of_standard_errors(sample):
@@ -268,8 +290,8 @@ def test_rules_by_name():
 
 def test_radii_of_the_union_bound(sample):
     found = UnionBound(0.9).radii(sample)
-    assert found.factor == pytest.approx(union_bound_factor(sample, 0.91), rel=1e-12)
-    expected = multiples_of_standard_errors(sample, found.factor, intercept_level=0.99)
+    np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
+    expected = multiples_of_standard_errors(sample, found.factors, intercept_level=0.99)
     np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
     assert found.covers
     assert found.remarks == ()
@@ -283,12 +305,12 @@ def test_remarks_of_the_union_bound(sample, monkeypatch):
     )
     found = UnionBound(0.9).radii(sample)
     assert found.remarks == ("broken",)
-    assert asked == [(sample, found.factor)]
+    assert asked == [(sample, union_bound_tail(sample, 0.91))]
 
 
 def test_a_factor_covers_from_the_union_bound_on(sample):
     level, _ = split_level(0.9, has_intercept=True)
-    needed = union_bound_factor(sample, level)
+    needed = float(union_factors(sample, level).max())
     assert Multiple(needed, 0.9).radii(sample).covers
     assert not Multiple(np.nextafter(needed, 0.0), 0.9).radii(sample).covers
     assert not Multiple(needed).radii(sample).covers
@@ -297,11 +319,10 @@ def test_a_factor_covers_from_the_union_bound_on(sample):
     np.testing.assert_array_equal(
         found.lam, multiples_of_standard_errors(sample, needed, intercept_level=0.99)
     )
-    # The normal law's quantile needs no look at the sample.
-    normal = stats.norm.isf((1.0 - level) / (2 * 5 * len(sample.tau)))
-    assert Multiple(np.nextafter(normal, 0.0), 0.9).is_too_small(sample)
-    assert not Multiple(normal, 0.9).is_too_small(sample)
-    assert Multiple(1e9).is_too_small(sample)
+    by_block = Multiple(union_factors(sample, level), 0.9).radii(sample)
+    assert by_block.covers
+    expected = multiples_of_standard_errors(sample, by_block.factors)
+    np.testing.assert_array_equal(by_block.lam, expected)
 
 
 def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
@@ -311,18 +332,17 @@ def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
     three = sample_of(X[:3], np.array([0, 1, 1]))
     assert three.n_left == 1.0
     assert Multiple(1e9, 0.9).radii(three).covers
-    constant = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
-    assert not Multiple(stats.norm.isf(0.05) + 1e-9, 0.9).is_too_small(constant)
 
 
 def test_a_factor_that_is_larger_than_needed_makes_what_is_broken_no_worse(monkeypatch, sample):
-    needed, asked = union_bound_factor(sample, split_level(0.9, has_intercept=True)[0]), []
+    level, asked = split_level(0.9, has_intercept=True)[0], []
+    needed = float(union_factors(sample, level).max())
     monkeypatch.setattr(
         "minimaxrisk.uncertainty.rules.broken_assumptions",
-        lambda of, factor: asked.append((of, factor)) or ("broken",),
+        lambda of, tail: asked.append((of, tail)) or ("broken",),
     )
     assert Multiple(10.0 * needed, 0.9).radii(sample).remarks == ("broken",)
-    assert asked == [(sample, needed)]
+    assert asked == [(sample, union_bound_tail(sample, level))]
     assert Multiple(0.5 * needed, 0.9).radii(sample).remarks == ()
 
 
@@ -359,7 +379,7 @@ def test_given_radii_that_make_no_sense(data, fit_intercept):
 
 
 def largest_sums(sample, multipliers):
-    """max over components of |sum_u e_u root noise_u (Z_u - tau)| / sigma, units in the order of labels."""
+    """max in each block of |sum_u e_u root noise_u (Z_u - tau)| / sigma, units in the order of labels."""
     label, unit = np.nonzero(sample.units.p_hat)
     Psi = sample.features.columns(np.arange(sample.scale.n_leading, sample.tau.shape[1]))[unit]
     tau, sigma = (values[:, sample.scale.n_leading :] for values in (sample.tau, sample.sigma))
@@ -370,8 +390,20 @@ def largest_sums(sample, multipliers):
             (e * root) @ (code[label, None] * Psi - mean)
             for code, mean in zip(sample.coding.matrix, tau, strict=True)
         ]
-        found.append(np.max(np.abs(sums)[sigma > 0.0] / sigma[sigma > 0.0]))
+        ratios = np.divide(np.abs(sums), sigma, out=np.zeros_like(sigma), where=sigma > 0.0)
+        found.append(ratios.max(axis=1))
     return np.array(found)
+
+
+def lengths_within(sample, multipliers):
+    """Of their projections on all the deviations that a column could have in each block."""
+    label, unit = np.nonzero(sample.units.p_hat)
+    noise, found = sample.units.noise[label, unit], []
+    for code in sample.coding.matrix:
+        Z = np.diag(code[label])  # a column for every unit
+        left, size, _ = np.linalg.svd(np.sqrt(noise)[:, None] * (Z - noise @ Z))
+        found.append(np.linalg.norm(multipliers @ left[:, : np.sum(size > 1e-9)], axis=1))
+    return np.column_stack(found)
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
@@ -391,11 +423,24 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     sample = sample_of(X, labels, coding=coding, **more)
     rule = MultiplierBootstrap(0.9, 150, 4)
     n_units = np.count_nonzero(sample.units.p_hat)
-    expected = largest_sums(sample, np.random.default_rng(4).standard_normal((150, n_units)))
-    np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
+    e, draws = np.random.default_rng(4).standard_normal((150, n_units)), rules.Draws.of(sample)
+    np.testing.assert_allclose(draws.lengths(e), lengths_within(sample, e), rtol=1e-9)
+    expected = largest_sums(sample, e) / draws.lengths(e)
+    np.testing.assert_allclose(rule._cosines(draws), expected, rtol=1e-10)
     monkeypatch.setattr(rules, "BLOCK_ELEMENTS", 70)
     monkeypatch.setattr("minimaxrisk.features.matrix.FeatureMatrix.drawn_elements", 70)
-    np.testing.assert_allclose(rule._maxima(sample), expected, rtol=1e-10)
+    np.testing.assert_allclose(rule._cosines(draws), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("coding", ["signed", "one-hot"])
+def test_tails_of_cosines(data, coding):
+    """A direction is uniform: the share of drawn directions that are as close to a fixed one, on one side."""
+    draws = rules.Draws.of(sample_of(*data, coding=coding))
+    for dimension, (block, cosine) in zip(draws.n_dimensions, [(0, 0.5), (1, 0.3)], strict=False):
+        e = np.random.default_rng(0).standard_normal((100_000, dimension))
+        share = np.mean(e[:, 0] > cosine * np.linalg.norm(e, axis=1))
+        tails = draws.tails(np.full((1, len(draws.n_dimensions)), cosine))
+        assert tails[0, block] == pytest.approx(share, abs=0.005)
 
 
 def test_labellings_share_their_draws(data, monkeypatch):
@@ -404,20 +449,21 @@ def test_labellings_share_their_draws(data, monkeypatch):
     rule = MultiplierBootstrap(0.9, 150, 4)
     shared = rule.sharing(sample)
     assert shared == rule
-    np.testing.assert_allclose(shared.shared.maxima(sample), rule._maxima(sample), rtol=1e-10)
+    expected = rule._cosines(rules.Draws.of(sample))
+    np.testing.assert_allclose(shared.shared.cosines(sample), expected, rtol=1e-10)
     np.testing.assert_allclose(shared.radii(sample).lam, rule.radii(sample).lam, rtol=1e-10)
     with monkeypatch.context() as patch:
-        patch.delattr(MultiplierBootstrap, "_maxima")
+        patch.delattr(MultiplierBootstrap, "_cosines")
         assert shared.radii(sample).covers
     # Another labelling of the same instances: multipliers that its codes turn round, by the definition.
     other = sample_of(X, np.random.default_rng(0).permutation(labels))
     code = other.coding.matrix[0] @ (other.units.p_hat > 0.0)
     unit = np.nonzero(other.units.p_hat)[1]
     drawn = (shared.shared.multipliers * code)[:, unit] * np.sqrt(N)
-    expected = largest_sums(other, drawn)
+    expected = largest_sums(other, drawn) / lengths_within(other, drawn)
     for n_largest in (rules.FEWEST_LARGEST, 3, 1):
         monkeypatch.setattr(rules, "FEWEST_LARGEST", n_largest)
-        np.testing.assert_allclose(rule.sharing(sample).shared.maxima(other), expected, rtol=1e-10)
+        np.testing.assert_allclose(rule.sharing(sample).shared.cosines(other), expected, rtol=1e-10)
 
 
 def test_the_largest_products_hold_nearly_all_maxima_and_the_others_are_looked_up():
@@ -437,12 +483,13 @@ def test_the_largest_products_hold_nearly_all_maxima_and_the_others_are_looked_u
         sample = sample_of(X, y)
         code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
         drawn = (shared.multipliers * code)[:, np.nonzero(sample.units.p_hat)[1]] * np.sqrt(40)
-        np.testing.assert_allclose(shared.maxima(sample), largest_sums(sample, drawn), rtol=1e-10)
+        expected = largest_sums(sample, drawn) / lengths_within(sample, drawn)
+        np.testing.assert_allclose(shared.cosines(sample), expected, rtol=1e-10)
     # Nothing is lost where the bound is of no use: all products of a draw are looked at.
     useless = replace(shared, largest=shared.largest[:, :1], others=np.full(150, np.inf))
-    np.testing.assert_array_equal(useless.maxima(sample), shared.maxima(sample))
+    np.testing.assert_array_equal(useless.cosines(sample), shared.cosines(sample))
     careless = replace(shared, largest=shared.largest[:, :1], others=np.full(150, -np.inf))
-    assert (careless.maxima(sample) < shared.maxima(sample)).any()
+    assert (careless.cosines(sample) < shared.cosines(sample)).any()
 
 
 def test_labellings_with_nothing_to_share(data, monkeypatch):
@@ -464,27 +511,42 @@ def test_labellings_with_nothing_to_share(data, monkeypatch):
 
 
 def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
-    """From eight samples on, and where a draw is surely above the quantile: the 59th at 95%."""
-    X, labels = data[0], np.arange(N) % 2
-    union = union_bound_factor
+    """From eight samples on, and where a draw is surely above the quantile: the 29th at 90%."""
+    X = data[0]
     monkeypatch.setattr(
-        MultiplierBootstrap, "_maxima", lambda rule, sample: np.linspace(0.0, 1.0, rule.n_draws)
+        MultiplierBootstrap, "_cosines", lambda rule, _: np.linspace(0.0, 0.1, rule.n_draws)[:, None]
     )
-    for n, is_told in ((7, False), (8, True)):
-        sample = sample_of(X[:n], labels[:n], fit_intercept=False)
+    for n, is_told in ((8, False), (9, True)):  # the mean takes a dimension
+        sample = sample_of(X[:n], np.arange(n) % 2, fit_intercept=False)
         found = MultiplierBootstrap(0.9, 100, 0).radii(sample)
-        assert (found.factor < union(sample, 0.9)) == is_told
+        assert (found.factor < union_factors(sample, 0.9)[0]) == is_told
     for n_draws, is_told in ((28, False), (29, True)):
         found = MultiplierBootstrap(0.9, n_draws, 0).radii(sample)
-        assert (found.factor < union(sample, 0.9)) == is_told
-    assert found.factor == sample.student_factor(stats.norm.sf(1.0))
-    np.testing.assert_array_equal(found.lam, multiples_of_standard_errors(sample, found.factor))
+        assert (found.factor < union_factors(sample, 0.9)[0]) == is_told
+    tail = stats.t.sf(0.1 * np.sqrt(7.0) / np.sqrt(0.99), 7)
+    np.testing.assert_allclose(found.factors, sample.student_factors(tail), rtol=1e-12)
+    np.testing.assert_array_equal(found.lam, multiples_of_standard_errors(sample, found.factors))
     assert found.covers
-    whole = sample_of(X, labels)
+    whole = sample_of(X, np.arange(N) % 2)
     found = MultiplierBootstrap(0.9, 100, 0).radii(whole)
     np.testing.assert_allclose(
-        found.lam, multiples_of_standard_errors(whole, found.factor, intercept_level=0.99), rtol=1e-12
+        found.lam, multiples_of_standard_errors(whole, found.factors, intercept_level=0.99), rtol=1e-12
     )
+
+
+def test_small_classes_have_the_union_bound_and_their_share_of_the_level(monkeypatch):
+    """Of 7, 10 and 13 samples: a third of what may be missed is that of the first."""
+    labels = np.repeat([0, 1, 2], [7, 10, 13])
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    sample = sample_of(X, labels, fit_intercept=False)
+    drawn = np.random.default_rng(1).uniform(0.1, 0.6, (500, 3))
+    monkeypatch.setattr(MultiplierBootstrap, "_cosines", lambda rule, draws: drawn)
+    found = MultiplierBootstrap(0.7, 500, 0).radii(sample)
+    assert found.factors[0] == union_factors(sample, 0.7)[0]
+    tails = rules.Draws.of(sample).tails(drawn)[:, 1:].min(axis=1)
+    (k, *_) = (k for k in range(500) if stats.binom.cdf(k, 500, 0.8) >= 0.95)
+    tail = np.sort(tails)[::-1][k]
+    np.testing.assert_allclose(found.factors[1:], sample.student_factors(tail)[1:], rtol=1e-12)
 
 
 def test_remarks_are_for_the_labels_that_were_observed(data, monkeypatch):
@@ -494,7 +556,8 @@ def test_remarks_are_for_the_labels_that_were_observed(data, monkeypatch):
     rule = MultiplierBootstrap(0.9, 100, 0)
     found = rule.radii(sample)
     assert found.remarks == ("broken",)
-    assert asked == [(sample, found.factor)]
+    assert [of for of, _ in asked] == [sample]
+    assert sample.student_factors(asked[0][1])[0] == found.factor
     assert rule.sharing(sample).radii(sample).remarks == ()
 
 
@@ -512,7 +575,7 @@ def test_features_that_stand_still_within_a_class():
     X[:, 4] = 7.0
     for options in ({}, {"coding": "one-hot"}, {"fit_intercept": False}, {"standardize": False}):
         assert features_that_stand_still(sample_of(X, labels, **options)) == 3
-    (told, *_) = broken_assumptions(sample_of(X, labels), 1.0)
+    (told, *_) = broken_assumptions(sample_of(X, labels), 0.1)
     assert told.startswith("3 features do not vary within a class")
 
 
@@ -524,15 +587,15 @@ def test_the_intercept_does_not_vary_by_rounding(data):
 
 
 def test_skewness_that_matters(sample, monkeypatch):
-    """Misses are cosh(gamma s^3 / (3 sqrt n)) times as frequent: a remark where that is more than twice."""
-    factor = 2.5
-    twice = np.arccosh(2.0) * 3.0 * np.sqrt(N) / factor**3
-    for gamma, is_told in ((1.001 * twice, True), (0.999 * twice, False), (1e6, True)):
+    """Misses are cosh(gamma z^6/s^3 / (3 sqrt n)) times as frequent: a remark from half as many more on."""
+    tail, n = 0.001, sample.n_of_blocks
+    exponents = stats.norm.isf(tail) ** 6 / sample.student_factors(tail) ** 3 / (3.0 * np.sqrt(n))
+    most = np.arccosh(1.5) / exponents.max()
+    for gamma, is_told in ((1.001 * most, True), (0.999 * most, False), (1e6, True)):
         monkeypatch.setattr(moments, "typical_skewness", lambda of, gamma=gamma: gamma)
-        told = broken_assumptions(sample, factor)
-        assert [remark.startswith(f"the features are too skewed for {N} samples") for remark in told] == [
-            True
-        ] * is_told
+        told = [one for one in broken_assumptions(sample, tail) if one.startswith("the features")]
+        start = f"the features are too skewed for {n[exponents.argmax()]:.0f} samples"
+        assert [remark.startswith(start) for remark in told] == [True] * is_told
 
 
 def test_where_nothing_varies_nothing_is_skewed():

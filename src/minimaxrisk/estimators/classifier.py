@@ -159,7 +159,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         Estimated means and radii of the features as the problem saw them: standardised if asked for,
         the intercept's column first if there is one.
     radius_ : float or None
-        The factor s, given or found by the named rule; None where ``radius`` is an array.
+        The factor s, given or found by the named rule; None where ``radius`` is an array. With three or more
+        classes a named rule has a factor for each class, and this is that of the smallest class.
     radius_seed_ : int
         The seed of the draws of ``radius="bootstrap"``, with which ``verify`` repeats them.
     coverage_ : float or None

@@ -405,11 +405,11 @@ def largest_of_draws(  # noqa: PLR0917 - tasks take no names
     tau: FloatArray,
     inverse: FloatArray,
 ) -> FloatArray:
-    """For each draw, with a row of ``products`` per block, the largest ``|moment - sum tau| inverse``."""
+    """The largest ``|moment - sum tau| inverse`` (draws x B), with a row of ``products`` for each."""
     moments = scale.inner(products, mass).reshape(-1, *tau.shape)
     moments -= sums[:, None, None] * tau
     moments *= inverse
-    largest: FloatArray = np.abs(moments, out=moments).max(axis=(1, 2), initial=0.0)
+    largest: FloatArray = np.abs(moments, out=moments).max(axis=2, initial=0.0)
     return largest
 
 

@@ -239,7 +239,7 @@ class FeatureMatrix(Protocol):
     def largest_deviations(
         self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
     ) -> FloatArray:
-        """For each draw of weights (draws x B x n) the largest ``|weights Psi - sum tau| inverse``."""
+        """The largest ``|weights Psi - sum tau| inverse`` of each block (draws x B), from draws x B x n."""
         centre, unit, found = self.on_device(tau), self.on_device(inverse), []
         n_at_a_time = max(1, self.drawn_elements // max(tau.size, weights.shape[2]))
         for part in slices_of(slice(0, len(weights)), n_at_a_time):
@@ -249,7 +249,7 @@ class FeatureMatrix(Protocol):
             draws -= self.on_device(sums[part, None, None]) * centre
             draws *= unit
             # Without a copy of the absolute values.
-            found.append(xp.maximum(xp.max(draws, axis=(1, 2)), -xp.min(draws, axis=(1, 2))))
+            found.append(xp.maximum(xp.max(draws, axis=2), -xp.min(draws, axis=2)))
         return np.concatenate([to_numpy(each) for each in found])
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:

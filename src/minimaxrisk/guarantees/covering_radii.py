@@ -116,7 +116,7 @@ def bound_by_own_radii(
         model,
         judged,
         exceedance,
-        factor=model.radius_,
+        within=_own_radii(model),
         is_known=model.marginal == "empirical",
         reason=reason,
         assumption=assumption,
@@ -148,14 +148,14 @@ def bounds_by_new_radii(
     if new is None and smallest_so_far is not None:
         _refuse_hopeless(posed, plain, smallest_so_far)
     judged = _judged_by_set(model, plain, posed)
-    assert posed.radii.factor is not None
+    assert posed.radii.factors is not None
     if new is not None:
         exceedances = [_on_new_instances(one, new, limit) for one in judged]
     else:
         assert n_folds is not None
         # Parts of the data get radii of as many standard errors.
         _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
-        again = Multiple(posed.radii.factor, intercept_level=intercept_level)
+        again = Multiple(posed.radii.factors, intercept_level=intercept_level)
 
         def judge(part: PosedFit, rows: IntArray) -> list[JudgedRule]:
             # Models on parts have positions for classes.
@@ -169,7 +169,7 @@ def bounds_by_new_radii(
             model,
             one,
             exceedance,
-            factor=posed.radii.factor,
+            within=posed.radii.in_words,
             is_known=is_known,
             reason=_why_no_probability(posed.radii.remarks, exceedance),
             assumption=(
@@ -188,14 +188,13 @@ def _bound(
     judged: JudgedRule,
     exceedance: Exceedance,
     *,
-    factor: float | None,
+    within: str,
     is_known: bool,
     reason: str,
     assumption: str,
     confidence: float,
     n_train: int | None,
 ) -> ErrorBound:
-    within = "the given radii" if factor is None else f"radii of {factor:.2f} standard errors"
     of_labels = " if labels alone may change" if is_known else ""
     seen = "new ones" if exceedance.source == NEW_INSTANCES else "left out in cross-fitting"
     return ErrorBound(
@@ -217,6 +216,14 @@ def _bound(
         exceedance=exceedance,
         model=model,
     )
+
+
+def _own_radii(model: Any) -> str:
+    if model.radius_ is None:
+        return "the given radii"
+    # A named rule has a factor for each class, of which the largest is kept.
+    at_most = "at most " if model.lambda_.shape[0] > 1 and model.coverage_ is not None else ""
+    return f"radii of {at_most}{model.radius_:.2f} standard errors"
 
 
 def _why_no_probability(remarks: tuple[str, ...], exceedance: Exceedance) -> str:
@@ -468,6 +475,6 @@ def _refuse_hopeless(posed: PosedBox, plain: TrainingData, smallest_so_far: floa
         if bar == nothing_learned:
             than = f"always naming the most common class is wrong for {bar:.4f} of the samples"
         raise ValueError(
-            f"within radii of {posed.radii.factor:.2f} standard errors, which cover, the worst case of every "
+            f"within {posed.radii.in_words}, which cover, the worst case of every "
             f"rule is {found.lower:.4f} or more, and new instances would add to it; {than}."
         )

@@ -18,7 +18,7 @@ from minimaxrisk.guarantees.certified import FittedRule, certified, check_suppor
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.samples.validation import TrainingData, check_training_data
-from minimaxrisk.uncertainty.radius import RadiusRule, split_level
+from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import GivenRadii, Multiple
 
 if TYPE_CHECKING:
@@ -219,16 +219,11 @@ def training_data_of(
 
 
 def pose_as_fitted(model: Any, data: TrainingData) -> PosedBox:
-    """The uncertainty set of the data by the factor that the fit found, without looking for it again."""
+    """The uncertainty set of the data with the radii of the fit, without looking for them again."""
     parameters = model._parameters_of_set()
-    rule: RadiusRule
-    if model.radius_ is None:
-        rule = GivenRadii(model.lambda_, parameters.standardize)
-    else:
-        intercept_level = None
-        if isinstance(parameters.radius, str):
-            _, intercept_level = split_level(parameters.confidence, has_intercept=parameters.fit_intercept)
-        rule = Multiple(model.radius_, intercept_level=intercept_level)
+    rule: RadiusRule = GivenRadii(model.lambda_, parameters.standardize)
+    if not isinstance(parameters.radius, str) and model.radius_ is not None:
+        rule = Multiple(model.radius_)
     return pose_by(parameters, data, rule)
 
 

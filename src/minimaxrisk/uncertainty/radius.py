@@ -26,13 +26,27 @@ INTERCEPT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Radii:
-    """lambda (B x d), of a ball one radius; the factor s; what the caller should know about the rule."""
+    """lambda (B x d), of a ball one radius; the factors s; what the caller should know about the rule."""
 
     lam: Any  # a NumPy array, or an array where the features are
-    factor: float | None
+    factors: float | FloatArray | None  # one for all, or one for each block
     remarks: tuple[str, ...] = ()
     covers: bool = False  # whether the factor is large enough for a probability, if the assumptions hold
     seed: int = 0  # of the draws, where there were any
+
+    @property
+    def factor(self) -> float | None:
+        """The largest factor: that of the class with the fewest samples, where blocks differ."""
+        return None if self.factors is None else float(np.max(self.factors))
+
+    @property
+    def in_words(self) -> str:
+        """How large the radii are."""
+        if self.factors is None:
+            return "the given radii"
+        smallest, largest = float(np.min(self.factors)), float(np.max(self.factors))
+        between = f"{smallest:.2f} to " if largest > smallest else ""
+        return f"radii of {between}{largest:.2f} standard errors"
 
 
 class RadiusRule(Protocol):
@@ -42,13 +56,16 @@ class RadiusRule(Protocol):
 
 
 def multiples_of_standard_errors(
-    sample: MomentSample, factor: float, *, intercept_level: float | None = None
+    sample: MomentSample, factors: float | FloatArray, *, intercept_level: float | None = None
 ) -> Any:
     """``lambda = s sigma / sqrt(n)``, where sigma is, for columns at unit root mean square.
 
-    The intercept's radius follows from its level, if that is given.
+    One s for all, or one for each block. The intercept's radius follows from its level, if that is given.
     """
-    plain = factor * sample.sigma_on_device / float(np.sqrt(sample.n))
+    sigma = sample.sigma_on_device
+    if not isinstance(factors, float):
+        factors = asarray_like(sigma, np.asarray(factors)[:, None])
+    plain = factors * sigma / float(np.sqrt(sample.n))
     lam = namespace_of(plain).where(plain > SMALLEST_RADIUS, plain, SMALLEST_RADIUS)
     if intercept_level is not None and sample.scale.has_intercept:
         lam[:, 0] = asarray_like(lam, np.maximum(frequency_radii(sample, intercept_level), SMALLEST_RADIUS))
@@ -86,7 +103,6 @@ def split_level(confidence: float, *, has_intercept: bool) -> tuple[float, float
     return 1.0 - (1.0 - INTERCEPT_SHARE) * delta, 1.0 - INTERCEPT_SHARE * delta
 
 
-def union_bound_factor(sample: MomentSample, level: float) -> float:
-    """The factor at which all features that vary lie within their radii with probability ``level``."""
-    n_components = max(1, sample.n_features_varying)
-    return sample.student_factor((1.0 - level) / (2.0 * n_components))
+def union_bound_tail(sample: MomentSample, level: float) -> float:
+    """What each feature that varies may exceed its radius with, on one side, if all must hold at once."""
+    return (1.0 - level) / (2.0 * max(1, int(sample.n_features_varying.sum())))

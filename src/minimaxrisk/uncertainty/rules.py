@@ -17,13 +17,18 @@ Phi(x_i, y_i), the set contains the true moments exactly when
       T* = max_j |n^-1/2 sum_i e_i (Z_ij - tau_j) / sigma_j|,   e_i independent standard normal,
 
   has nearly the law of T, also when there are many more components than samples (Chernozhukov, Chetverikov
-  and Kato 2013). Let q be its quantile. For few samples sigma_j is itself uncertain, which normal multipliers
-  do not see. As for a single mean, the normal quantile is exchanged for that of Student's law at the same
-  level: ``s = t_k^{-1}(Phi(q)) sqrt(n/n')``. That restores the coverage from about ``FEWEST_SAMPLES`` samples
-  on; for fewer the union bound takes its place. s is never larger than that of the union bound, which rests
-  on the same assumption of normal means.
+  and Kato 2013). For few samples sigma_j is itself uncertain, which normal multipliers do not see. So only
+  the direction of e counts: T* over its length is the largest cosine between e and the columns, and the
+  studentised mean of a normal column is a function of such a cosine, because a normal sample is as likely in
+  one direction as in any other. A cosine in n' dimensions has a tail probability by Student's law; the
+  quantile of the smallest of these takes the place of ``delta/(2m)``. It is never smaller than that of the
+  union bound, which rests on the same assumption of normal means.
 
-The quantile is estimated from draws. So that their number costs no coverage, q is the draw that lies above
+A component ``1{y = k} psi_j`` of the one-hot coding is known by the n_k samples of its class alone. Each
+block has its own factor then: Student's quantile of ``n_k - 1`` degrees at the common tail. Blocks of fewer
+than ``FEWEST_OF_CLASS`` samples, in which draws tell too little, have that of the union bound.
+
+The quantile is estimated from draws. So that their number costs no coverage, it is the draw that lies beyond
 the quantile with probability 95%; with more draws it is nearer, and with too few for the level there is none.
 A weight of 2 that counts samples is the sum of two independent multipliers, so that a row of weight 2 and the
 row twice draw the same numbers.
@@ -50,7 +55,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk.features.matrix import FeatureMatrix
 from minimaxrisk.uncertainty import NAMED_RULES
-from minimaxrisk.uncertainty.moments import MomentSample, broken_assumptions
+from minimaxrisk.uncertainty.moments import FEWEST_OF_CLASS, MomentSample, broken_assumptions
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
     SURE_OF_QUANTILE,
@@ -58,7 +63,7 @@ from minimaxrisk.uncertainty.radius import (
     RadiusRule,
     multiples_of_standard_errors,
     split_level,
-    union_bound_factor,
+    union_bound_tail,
 )
 
 # Numbers held at a time: draws x components, or draws x samples.
@@ -69,8 +74,6 @@ MOST_SHARED = 1 << 25
 FEWEST_LARGEST = 64
 # Draws that one process makes at a time, where several share the work.
 DRAWS_PER_PIECE = 64
-# Below so many samples the draws tell too little about the tails of studentised means.
-FEWEST_SAMPLES = 8
 
 
 def radius_rule_of(model: Any, seed: int, *, is_checked: bool = True) -> RadiusRule:
@@ -105,31 +108,29 @@ class Multiple:
     sample is looked at for what would break it. ``intercept_level`` gives the intercept limits of its own.
     """
 
-    factor: float
+    factor: float | FloatArray  # for all, or for each block
     confidence: float | None = None
     intercept_level: float | None = None
 
     def radii(self, sample: MomentSample) -> Radii:
         lam = multiples_of_standard_errors(sample, self.factor, intercept_level=self.intercept_level)
-        needed = np.inf if self.is_too_small(sample) else self._needed(sample)
-        covers = self.factor >= needed
+        covers = self.covers(sample)
         # A larger factor than needed makes what is broken no worse.
-        return Radii(lam, self.factor, broken_assumptions(sample, needed) if covers else (), covers)
+        remarks = broken_assumptions(sample, self._tail(sample)) if covers else ()
+        return Radii(lam, self.factor, remarks, covers)
 
-    def is_too_small(self, sample: MomentSample) -> bool:
-        """Whether the factor is below the normal law's quantile, which is smaller than any of Student's."""
-        if self.confidence is None:
-            return True
-        tail = (1.0 - self._level(sample)) / (2.0 * max(1, sample.n_features_varying))
-        return bool(self.factor < -ndtri(tail))
+    def covers(self, sample: MomentSample) -> bool:
+        """Whether the factor is as large as that of the union bound."""
+        # Mostly it is below the quantile of the normal law, which is smaller than any of Student's.
+        if self.confidence is None or np.min(self.factor) < -ndtri(self._tail(sample)):
+            return False
+        is_enough = sample.n_left > 0.0 and self.factor >= sample.student_factors(self._tail(sample))
+        return bool(np.all(is_enough))
 
-    def _needed(self, sample: MomentSample) -> float:
-        """The smallest factor that covers."""
-        return union_bound_factor(sample, self._level(sample)) if sample.n_left > 0.0 else np.inf
-
-    def _level(self, sample: MomentSample) -> float:
+    def _tail(self, sample: MomentSample) -> float:
         assert self.confidence is not None
-        return split_level(self.confidence, has_intercept=sample.scale.has_intercept)[0]
+        level, _ = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
+        return union_bound_tail(sample, level)
 
 
 @dataclass(frozen=True)
@@ -172,9 +173,10 @@ class UnionBound:
 
     def radii(self, sample: MomentSample) -> Radii:
         level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
-        factor = union_bound_factor(sample, level)
-        lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
-        return Radii(lam, factor, broken_assumptions(sample, factor), covers=True)
+        tail = union_bound_tail(sample, level)
+        factors = sample.student_factors(tail)
+        lam = multiples_of_standard_errors(sample, factors, intercept_level=intercept_level)
+        return Radii(lam, factors, broken_assumptions(sample, tail), covers=True)
 
 
 @dataclass(frozen=True)
@@ -202,8 +204,8 @@ class SharedDraws:
         others = np.take_along_axis(ratios, order[:, n_largest - 1 : n_largest], axis=1)[:, 0]
         return cls(multipliers, products, spread, np.ascontiguousarray(order[:, :n_largest]), others)
 
-    def maxima(self, sample: MomentSample) -> FloatArray:
-        """Draws of T* for the labels of this sample."""
+    def cosines(self, sample: MomentSample) -> FloatArray:
+        """Draws of T* for the labels of this sample, over the lengths of the multipliers (draws x 1)."""
         code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
         sums, tau, inverse = self.multipliers @ code, sample.tau[0], _inverse_deviations(sample)[0]
         # |product - sum tau| / sigma <= ratio spread / sigma + |sum| |tau| / sigma
@@ -214,7 +216,8 @@ class SharedDraws:
         maxima = np.abs(draws, out=draws).max(axis=1)
         for i in np.flatnonzero(maxima < bound):
             maxima[i] = np.abs((self.products[i] - sums[i] * tau) * inverse).max()
-        return maxima
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.multipliers, self.multipliers) * len(code) - sums**2)
+        return (maxima / lengths)[:, None]
 
 
 @dataclass(frozen=True)
@@ -245,29 +248,34 @@ class MultiplierBootstrap:
 
     def radii(self, sample: MomentSample) -> Radii:
         level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
-        factor = union_bound_factor(sample, level)
+        tail = union_bound_tail(sample, level)
+        factors = sample.student_factors(tail)
+        draws = Draws.of(sample)
+        are_drawn = ~sample.blocks_are_small & (draws.n_dimensions >= FEWEST_OF_CLASS)
+        # The other blocks have the union bound, and their share of what may be missed.
+        of_all = sample.n_features_varying / max(1, int(sample.n_features_varying.sum()))
+        drawn_level = 1.0 - (1.0 - level) * float(of_all[are_drawn].sum())
         # As many draws as this or fewer lie below the quantile, with the probability asked for.
-        n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, level))
+        n_below = int(stats.binom.ppf(SURE_OF_QUANTILE, self.n_draws, drawn_level))
         # Where all of them may, they are too few to tell, and the union bound stands.
-        if n_below < self.n_draws and sample.n >= FEWEST_SAMPLES:
-            maxima = self._maxima(sample) if self.shared is None else self.shared.maxima(sample)
-            quantile = float(np.sort(maxima)[n_below])
-            tail = float(stats.norm.sf(quantile))
-            factor = min(factor, sample.student_factor(tail))
-        lam = multiples_of_standard_errors(sample, factor, intercept_level=intercept_level)
+        if are_drawn.any() and n_below < self.n_draws:
+            cosines = self._cosines(draws) if self.shared is None else self.shared.cosines(sample)
+            rarest = draws.tails(cosines)[:, are_drawn].min(axis=1)
+            tail = max(tail, float(np.sort(rarest)[self.n_draws - 1 - n_below]))
+            factors = np.where(are_drawn, sample.student_factors(tail), factors)
+        lam = multiples_of_standard_errors(sample, factors, intercept_level=intercept_level)
         # The coverage is reported for the observed labelling only.
-        remarks = broken_assumptions(sample, factor) if self.shared is None else ()
-        return Radii(lam, factor, remarks, covers=True, seed=self.seed)
+        remarks = broken_assumptions(sample, tail) if self.shared is None else ()
+        return Radii(lam, factors, remarks, covers=True, seed=self.seed)
 
-    def _maxima(self, sample: MomentSample) -> FloatArray:
+    def _cosines(self, draws: Draws) -> FloatArray:
         """Draws of T*, the same ones for any number of processes."""
-        draw = Draws.of(sample)
         random, pieces = np.random.default_rng(self.seed), []
-        size = min(DRAWS_PER_PIECE, max(1, BLOCK_ELEMENTS // draw.n_units))
+        size = min(DRAWS_PER_PIECE, max(1, BLOCK_ELEMENTS // draws.n_units))
         for start in range(0, self.n_draws, size):
             pieces.append((deepcopy(random), min(size, self.n_draws - start)))
-            random.standard_normal((pieces[-1][1], draw.n_units))  # where the next piece goes on
-        return np.concatenate(parallel_map(draw, pieces))
+            random.standard_normal((pieces[-1][1], draws.n_units))  # where the next piece goes on
+        return np.concatenate(parallel_map(draws, pieces))
 
 
 @dataclass(frozen=True)
@@ -279,6 +287,7 @@ class Draws:
     inverse: FloatArray  # 1 / sigma, zero where there is none
     root_weight: FloatArray  # of the sum of a sample's multipliers
     coded: list[sparse.csr_array]  # from multipliers of samples to weights of instances, once per block
+    label: IntArray | None  # of each sample, where a block is that of one class
 
     @classmethod
     def of(cls, sample: MomentSample) -> Draws:
@@ -292,17 +301,49 @@ class Draws:
             _inverse_deviations(sample),
             np.sqrt(sample.units.noise[label, instance]),
             [place @ sparse.diags_array(code[label]) for code in sample.coding.matrix],
+            label if sample.coding.n_blocks > 1 else None,
         )
 
     @property
     def n_units(self) -> int:
         return len(self.root_weight)
 
+    @property
+    def n_dimensions(self) -> IntArray:
+        """Of the space in which the deviations of each block lie (B)."""
+        if self.label is None:
+            return np.array([self.n_units - 1])
+        return np.bincount(self.label, minlength=len(self.tau))
+
     def __call__(self, piece: tuple[np.random.Generator, int]) -> FloatArray:
         random, n_draws = piece
-        multipliers = self.root_weight * random.standard_normal((n_draws, self.n_units))
+        e = random.standard_normal((n_draws, self.n_units))
+        multipliers = self.root_weight * e
         weights = np.stack([(matrix @ multipliers.T).T for matrix in self.coded], axis=1)
-        return self.features.largest_deviations(weights, multipliers.sum(axis=1), self.tau, self.inverse)
+        largest = self.features.largest_deviations(weights, multipliers.sum(axis=1), self.tau, self.inverse)
+        return largest / self.lengths(e)
+
+    def lengths(self, e: FloatArray) -> FloatArray:
+        """Of the multipliers within those spaces (draws x B).
+
+        With the signed coding all that is orthogonal to the weights' roots; in a block of one class what is
+        so among its samples, and the direction in which the frequency of the class changes.
+        """
+        if self.label is None:
+            return np.sqrt(np.sum(e * e, axis=1) - (e @ self.root_weight) ** 2)[:, None]
+        is_of_class = np.eye(len(self.tau))[self.label]
+        share, along = self.root_weight**2 @ is_of_class, e @ (self.root_weight[:, None] * is_of_class)
+        between = along - along.sum(axis=1, keepdims=True) * share
+        lengths: FloatArray = np.sqrt(
+            (e * e) @ is_of_class - along**2 / share + between**2 / (share * (1.0 - share))
+        )
+        return lengths
+
+    def tails(self, cosines: FloatArray) -> FloatArray:
+        """With which probability a component of each block has so large a cosine (draws x B)."""
+        degrees = np.maximum(self.n_dimensions - 1.0, 1.0)
+        tangents = np.sqrt(degrees) * cosines / np.sqrt(np.maximum(1.0 - cosines**2, np.finfo(float).eps))
+        return np.asarray(stats.t.sf(tangents, degrees))
 
 
 def _inverse_deviations(sample: MomentSample) -> FloatArray:

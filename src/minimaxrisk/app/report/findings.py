@@ -163,14 +163,16 @@ def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
     parameters = model._parameters_of_set()
     given = parameters.radius
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
-    n_means, n = int(model.n_features_in_) * model.lambda_.shape[0], posed.instances.units.n
+    n_means, units = int(model.n_features_in_) * model.lambda_.shape[0], posed.instances.units
     try:
         needed = posed.with_radii(UnionBound(parameters.confidence)).radii.factor
     except ValueError:  # too few samples for any
         needed = None
     expected_outside = 0.0
-    if model.radius_ is not None and n >= 2.0:
-        expected_outside = float(2.0 * n_means * stats.t.sf(model.radius_ * np.sqrt((n - 1) / n), n - 1))
+    n = np.array([units.n]) if model.lambda_.shape[0] == 1 else units.n_for_spread
+    if model.radius_ is not None and (n >= 2.0).all():
+        outside = 2.0 * stats.t.sf(model.radius_ * np.sqrt((n - 1) / n), n - 1)
+        expected_outside = float(n_means * outside.mean())
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
