@@ -351,9 +351,9 @@ def test_a_named_radius_where_no_component_varies(radius):
 def test_typical_skewness_from_the_definition(coding):
     """Third cumulants of two halves of each class, by SciPy; signed, with the sign of the code."""
     rng = np.random.default_rng(6)
-    y = np.repeat([0, 1], [30, 12])
-    X = rng.gamma(np.where(y == 0, 0.5, 2.0)[:, None], size=(42, 25)) + 2.0 * y[:, None]
-    data = TrainingData(X, np.arange(2), y, np.ones(42))
+    y = np.repeat([0, 1], [48, 12])
+    X = rng.gamma(np.where(y == 0, 0.5, 2.0)[:, None], size=(60, 25)) + 2.0 * y[:, None]
+    data = TrainingData(X, np.arange(2), y, np.ones(60))
     seen = []
 
     class Spy(Multiple):
@@ -364,7 +364,7 @@ def test_typical_skewness_from_the_definition(coding):
     posed = pose(data, coding=coding, rule=Spy(1.0), standardize=False, fit_intercept=False)
     order = posed.instances.rows
     scaled = X[order] / np.sqrt(np.mean(X**2, axis=0))
-    share = np.array([30.0, -12.0 if coding == "signed" else 12.0]) / 42.0
+    share = np.array([48.0, -12.0 if coding == "signed" else 12.0]) / 60.0
     spread = sum(np.mean(y == k) * scaled[y[order] == k].var(axis=0) for k in (0, 1))
     cubes = [
         sum(
