@@ -16,6 +16,7 @@ from experiments.guarantees import (
     radii_and_truth,
     radius_rules,
     rejections,
+    several_classes,
     smallest_bound,
 )
 from experiments.harness.reporting import Item
@@ -34,6 +35,7 @@ GUARANTEE_ITEMS = _by_name(
     bounds_together.ITEM,
     smallest_bound.ITEM,
     radii_and_truth.ITEM,
+    several_classes.ITEM,
     coverage.ITEM,
     noise_floor.ITEM,
     rejections.ITEM,

@@ -45,6 +45,10 @@ class Settings:
     radius_repetitions: int = 400
     radius_samples: tuple[int, ...] = (8, 12, 20, 40, 100, 400, 2000)
     radius_columns: tuple[int, ...] = (2, 50, 2000)
+    # The same for two and more classes.
+    classes_repetitions: int = 300
+    classes_samples: tuple[int, ...] = (20, 40, 60, 100, 200)
+    classes_columns: int = 200
     coverage_features: int = 2000
     coverage_cross_fits: int = 50
     # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
@@ -162,6 +166,9 @@ QUICK = Settings(
     radius_repetitions=20,
     radius_samples=(8, 40),
     radius_columns=(2, 50),
+    classes_repetitions=5,
+    classes_samples=(40,),
+    classes_columns=50,
     coverage_features=300,
     coverage_cross_fits=2,
     noise_tests=20,
