@@ -30,8 +30,6 @@ from minimaxrisk.guarantees.posed_fit import (
 )
 from minimaxrisk.uncertainty.rules import Multiple
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
-
 
 @pytest.fixture(scope="module")
 def study():
