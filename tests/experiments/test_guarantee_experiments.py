@@ -46,6 +46,8 @@ from tests.in_process import (
     few_wines,
     figures_without_layout,
     module_in_this_process,
+    ok,
+    verdicts,
     wine_with_few_samples,
 )
 
@@ -423,15 +425,6 @@ def test_a_simulated_selection_does_not_depend_on_its_block(monkeypatch):
     monkeypatch.setattr(stability, "EFFECT", 0.0)
     (nothing,) = stability.work(cell | {"first": 5, "count": 1})
     assert nothing["n_informative"] < second["n_informative"]
-
-
-def ok(**values):
-    return {"status": "ok", "limit": None, "detail": "", **values}
-
-
-def verdicts(module, settings, rows, names=("A",)):
-    report = module.report(settings, Sources(names), rows)
-    return [claim.verdict for claim in report.claims]
 
 
 def coverage_row(law, rule, **values):
