@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -202,6 +203,17 @@ class Normalizer(StandardScaler):
 )
 def test_what_is_known_not_to_look_at_labels(transformer, is_free):
     assert is_label_free(transformer) is is_free
+
+
+def test_the_model_within_a_search_over_a_pipeline(study):
+    X, y = study
+    pipe = make_pipeline(StandardScaler(), ClippedScaler(), MinimaxRiskClassifier())
+    search = GridSearchCV(pipe, {"minimaxriskclassifier__radius": [1.0]}, cv=2).fit(X, y)
+    fit, best = PosedFit(search, X, y), search.best_estimator_
+    assert fit.model is best[-1]
+    assert list(fit.transformer) == list(best[:-1])
+    with pytest.raises(ValueError, match=r"^transformer must be None for a pipeline, which has steps"):
+        PosedFit(search, X, y, transformer=best[0])
 
 
 def test_steps_that_do_nothing_are_no_steps(study):

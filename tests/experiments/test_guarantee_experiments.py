@@ -355,9 +355,7 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     assert (plain["factor"], plain["warned"]) == (2.0, False)
 
 
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_rows_of_the_path_are_what_one_computes_by_hand():
     X, y = load_breast_cancer(return_X_y=True)
     cost, *rows = path.work({"dataset": "breast_cancer", "part": "grid", "n_radii": 3, "n_times": 2})
