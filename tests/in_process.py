@@ -109,3 +109,13 @@ def module_in_this_process(module, *arguments, files=(), interpreter=None, pytho
         os.dup2(copy, number)
         os.close(copy)
     return Story(events, exit_code=0, last_words="")
+
+
+def ok(**values):
+    """A row of an outcome, as an experiment keeps it."""
+    return {"status": "ok", "limit": None, "detail": "", "n_passes": 3, "peak_bytes": 1e6, **values}
+
+
+def verdicts(module, settings, rows, names=("A",)):
+    report = module.report(settings, sources.Sources(names), rows)
+    return [claim.verdict for claim in report.claims]

@@ -34,6 +34,14 @@ def problem_of(
     return posed.problem, instances
 
 
+def some_problem(seed=0, n=30, d=80, n_classes=3, **options):
+    """Noise, with three columns in ten that tell the classes apart."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % n_classes
+    X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.3)
+    return problem_of(X, labels, n_classes, **options)[0]
+
+
 def generated_from(problem, n_max, *, epsilon, **options):
     """Constraint generation that starts with as many components as it adds at a time."""
     start = by_correlation(problem, BayesError(), n_max)

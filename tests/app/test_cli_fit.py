@@ -30,6 +30,7 @@ from minimaxrisk.app.storage import load_model, save_model
 from terminal import unwrapped
 from tests import study_files
 from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
+from tests.terminal import run
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 
@@ -56,11 +57,6 @@ def fitted():
 @pytest.fixture
 def table(tmp_path):
     return write_rows(tmp_path / "study.csv", sample_rows())
-
-
-def run(capsys, *arguments):
-    status = main([str(argument) for argument in arguments])
-    return status, *capsys.readouterr()
 
 
 def fit_json(capsys, *arguments):
@@ -623,32 +619,35 @@ class TestScale:
 
 
 class TestVerify:
-    def test_other_data(self, table, tmp_path, capsys):
-        model = tmp_path / "m.skops"
-        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+    @pytest.fixture
+    def model(self, table, tmp_path, capsys):
+        run(capsys, "fit", table, "--target", "diagnosis", "--out", tmp_path / "m.skops")
+        return tmp_path / "m.skops"
+
+    def test_other_data_are_neither_verified_nor_reported_on(self, model, table, tmp_path, capsys):
         status, out, _ = run(capsys, "verify", model, table)
         assert status == 0
         assert "the certificate holds" in out
         X = values()
         X[0, 0] += 1.0
-        other = write_rows(tmp_path / "other.csv", sample_rows(X))
+        other, page = write_rows(tmp_path / "other.csv", sample_rows(X)), tmp_path / "r.html"
         status, out, _ = run(capsys, "verify", model, other)
         assert status == 1
         assert "does NOT hold" in out
         assert "does not hold the training data of the model" in out
+        status, _, err = run(capsys, "report", model, other, "--out", page)
+        assert status == 1
+        assert "A report is about a model and its training data" in err
+        assert not page.exists()
 
-    def test_bounds_that_cannot_be_computed_are_null(self, table, tmp_path, capsys):
-        model = tmp_path / "m.skops"
-        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+    def test_bounds_that_cannot_be_computed_are_null(self, model, tmp_path, capsys):
         header, *lines = sample_rows()
         other = write_rows(tmp_path / "other.csv", [header, *([*row[:-1], "x" + row[-1]] for row in lines)])
         status, out, _ = run(capsys, "verify", model, other, "--json")
         assert status == 1
         assert json.loads(out, parse_constant=pytest.fail)["upper"] is None
 
-    def test_labels_are_needed(self, table, tmp_path, capsys):
-        model = tmp_path / "m.skops"
-        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
+    def test_labels_are_needed(self, model, tmp_path, capsys):
         bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
         status, _, err = run(capsys, "verify", model, bare)
         assert status == 2
@@ -674,17 +673,6 @@ class TestReport:
         lines = set(text.splitlines()) ^ set(other.splitlines())
         assert len(lines) <= 4
         assert any("minimaxrisk fit" in line for line in lines)
-
-    def test_other_data(self, table, tmp_path, capsys):
-        model = tmp_path / "m.skops"
-        run(capsys, "fit", table, "--target", "diagnosis", "--out", model)
-        X = values()
-        X[0, 0] += 1.0
-        other = write_rows(tmp_path / "other.csv", sample_rows(X))
-        status, _, err = run(capsys, "report", model, other, "--out", tmp_path / "r.html")
-        assert status == 1
-        assert "A report is about a model and its training data" in err
-        assert not (tmp_path / "r.html").exists()
 
 
 class TestCompare:

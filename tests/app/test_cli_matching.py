@@ -13,16 +13,12 @@ from minimaxrisk.app.storage import load_model
 from minimaxrisk.datasets import make_expression
 from tests.reading import read
 from tests.study_files import write_rows
+from tests.terminal import run
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 
 N = 40
 GENES = [f"ENSG{j:011d}" for j in range(60)]
-
-
-def run(capsys, *arguments):
-    status = main([str(argument) for argument in arguments])
-    return status, *capsys.readouterr()
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,6 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 pytest.importorskip("jinja2")
 pytest.importorskip("vl_convert")
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 
 SMALL = {"n_estimators": 8, "subsample": 0.5, "random_state": 0}
 MODELS = {

@@ -31,17 +31,13 @@ from minimaxrisk.app.storage import load_model
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from terminal import unwrapped
 from tests.study_files import write_rows
+from tests.terminal import run
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 
 N_TRAIN, N_NEW, N_GENES = 40, 20, 60
 QUICK = ("--permutations", 0, "--folds", 0, "--radii", 0, "--no-guarantee")
 GENES = [f"gene_{j}" for j in range(N_GENES)]
-
-
-def run(capsys, *arguments):
-    status = main([str(argument) for argument in arguments])
-    return status, *capsys.readouterr()
 
 
 def expression(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

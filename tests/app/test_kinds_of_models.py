@@ -23,7 +23,6 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
 pytest.importorskip("jinja2")
 pytest.importorskip("vl_convert")
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 
 BRIEF = ["--folds", "3", "--permutations", "19", "--radii", "3"]
 

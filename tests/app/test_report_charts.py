@@ -10,16 +10,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.app.report.figures import (
-    comparison_figure,
-    history_figure,
-    permutation_figure,
-    radius_figure,
-    reliability_figure,
-    roc_figure,
-    short_list_figure,
-    suspects_figure,
-)
+from minimaxrisk.app.report import figures
 from minimaxrisk.app.report.page import json_island
 from minimaxrisk.app.report.vega import legend_of, specs_of
 from minimaxrisk.datasets import make_expression
@@ -28,16 +19,7 @@ from tests.report_findings import gather_findings
 
 vl_convert = pytest.importorskip("vl_convert", reason="comes with the extra 'app'")
 
-FIGURES = [
-    comparison_figure,
-    history_figure,
-    permutation_figure,
-    radius_figure,
-    reliability_figure,
-    roc_figure,
-    short_list_figure,
-    suspects_figure,
-]
+FIGURES = [make for name, make in vars(figures).items() if name.endswith("_figure")]
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +93,16 @@ def test_another_quantity_stands_below_with_the_same_rules():
 
 def test_numbers_are_those_of_the_displays(findings):
     path, test, errors = findings.path, findings.permutation, findings.comparison
-    used, upper, lower = radius_figure(findings).specs[0]["layer"]
+    (used, upper, lower), below = (spec["layer"] for spec in figures.radius_figure(findings).specs)
     assert numbers(used, "x") == [findings.radius.factor]
     assert (numbers(upper, "y"), numbers(lower, "y")) == (path.upper.tolist(), path.lower.tolist())
-    assert numbers(radius_figure(findings).specs[1]["layer"][-1], "y") == path.n_features.tolist()
-    bars = permutation_figure(findings).specs[0]["layer"][0]
-    assert numbers(bars, "y2") == test.histogram()[0].tolist()
-    assert [row[1] for row in permutation_figure(findings).rows] == [str(n) for n in test.histogram()[0]]
-    *_, means, worst = comparison_figure(findings).specs[0]["layer"]
+    assert numbers(below[-1], "y") == path.n_features.tolist()
+    histogram, (counts, *_) = figures.permutation_figure(findings), test.histogram()
+    assert numbers(histogram.specs[0]["layer"][0], "y2") == counts.tolist()
+    assert [row[1] for row in histogram.rows] == [str(n) for n in counts]
+    *_, means, worst = figures.comparison_figure(findings).specs[0]["layer"]
     assert numbers(means, "x") == errors.errors.tolist()
     assert numbers(worst, "x") == [errors.worst_case_error]
-    weights = suspects_figure(findings).specs[0]["layer"][0]
+    weights = figures.suspects_figure(findings).specs[0]["layer"][0]
     assert numbers(weights, "x2") == [one.other_mass for one in findings.suspects]
-    assert roc_figure(replace(findings, left_out=None)) is None
+    assert figures.roc_figure(replace(findings, left_out=None)) is None

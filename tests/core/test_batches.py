@@ -115,7 +115,7 @@ def test_same_bits_in_any_company(n_classes):
     chosen = [rows for rows in chosen if len(np.unique(data.labels[rows])) == n_classes]
 
     def of_parts(some):
-        posed = pose_parts(whole, data, some, rule=Multiple(1.0), standardize=True)
+        posed = pose_parts(whole, data, some, rule=Multiple(1.0), standardize=True, copy="auto")
         return dispatch.approach_minimax_risks([each.problem for each in posed], SETTINGS)
 
     relabelled = permuted(data, rng, 13)
@@ -286,7 +286,8 @@ def test_parts_are_posed_as_from_the_start(kind, rule, choices, monkeypatch):
     whole = pose(data, rule=Multiple(1.0), **choices)
     n_anew = []
     monkeypatch.setattr(parts_module, "pose", lambda *a, **k: n_anew.append(1) or pose(*a, **k))
-    found = pose_parts(whole, data, chosen, rule=RULES[rule], standardize=choices["standardize"])
+    options = {"rule": RULES[rule], "standardize": choices["standardize"], "copy": "auto"}
+    found = pose_parts(whole, data, chosen, **options)
     expected_anew = {"groups": 4, "sparse": 4, "outlier": 1}.get(kind, 0)
     assert len(n_anew) == expected_anew
     for rows, posed in zip(chosen, found, strict=True):

@@ -34,8 +34,6 @@ from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_stand
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.solvers import InteriorPoint
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
-
 RADII = [0.4, 1.7, 5.0]
 # Where it is not about the choice.
 TWO_RADII = [1.7, 4.0]

@@ -164,7 +164,6 @@ def test_bad_data():
         make_pipeline(RBFSampler(random_state=0), MinimaxRiskClassifier()),
     ],
 )
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 def test_before_every_estimator(heavy_tails, last):
     X, y = heavy_tails
     fitted = make_pipeline(ClippedScaler(), last).fit(X, y)
@@ -174,7 +173,6 @@ def test_before_every_estimator(heavy_tails, last):
     assert np.array_equal(getattr(fitted, method)(X), expected)
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 def test_the_certificate_is_about_clipped_columns(heavy_tails):
     X, y = heavy_tails
     fitted = make_pipeline(ClippedScaler(), MinimaxRiskClassifier()).fit(X, y)

@@ -5,37 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import linprog
 
+import reference
 from minimaxrisk.engines import solution
 from minimaxrisk.engines.interior_point import expected_loss
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.guarantees.worst_case import largest_expected_loss
 from minimaxrisk.problem.objective import ExpectedLoss
 from problems import problem_of
-from reference import random_problem
 
 
 def by_full_program(problem, loss):
     """max sum loss w over the set, by SciPy."""
-    K, n = loss.shape
     columns = problem.features.columns(np.arange(problem.features.shape[1])).T
     rows = np.kron(problem.coding.matrix, columns)
-    tau, lam = problem.tau.ravel(), problem.lam.ravel()
-    found = linprog(
-        -loss.ravel(),
-        A_ub=np.concatenate([rows, -rows]),
-        b_ub=np.concatenate([tau + lam, lam - tau]),
-        A_eq=np.ones((1, K * n)),
-        b_eq=[1.0],
-        method="highs",
-    )
-    assert found.status == 0
-    return -found.fun
+    Phi = rows.reshape(len(rows), *loss.shape).T
+    return reference.largest_loss(loss.T, Phi, problem.tau.ravel(), problem.lam.ravel())
 
 
 def some_problem(rng, n, d, n_classes, radius, coding="auto", X=None, **options):
-    values, labels = random_problem(rng, n, d, n_classes)
+    values, labels = reference.random_problem(rng, n, d, n_classes)
     problem, _ = problem_of(
         values if X is None else X(values), labels, n_classes, coding=coding, radius=radius, **options
     )

@@ -25,10 +25,7 @@ from minimaxrisk import (
 )
 from problems import by_radii
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning"),
-    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")
 
 
 def patients(rng, n_patients, d, n_classes=2, *, sizes=None, within=0.3):

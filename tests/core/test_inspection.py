@@ -276,9 +276,7 @@ def test_more_classes_than_colours(pyplot):
     assert len(styles) == 9
 
 
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_nothing_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
     display = SelectedFeaturesDisplay.from_estimator(model).plot()
@@ -392,9 +390,7 @@ def test_labels_that_the_model_has_not_learned_are_not_drawn(wrong):
             display.from_estimator(model, X, labels)
 
 
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_values_where_nothing_is_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
     display = SelectedValuesDisplay.from_estimator(model, *cancer)

@@ -18,7 +18,7 @@ from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverErr
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound
-from problems import problem_of
+from problems import problem_of, some_problem
 
 SETTINGS = EngineSettings("interior-point")
 
@@ -30,13 +30,6 @@ def search_of(problem, settings=SETTINGS):
 def no_candidates(self, gap, *, is_near):
     """In place of all ways to a vertex but HiGHS."""
     return iter(())
-
-
-def some_problem(seed=0, n=30, d=80, n_classes=3, **options):
-    rng = np.random.default_rng(seed)
-    labels = np.arange(n) % n_classes
-    X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.3)
-    return problem_of(X, labels, n_classes, **options)[0]
 
 
 # --- the constraints ----------------------------------------------------------------------------------

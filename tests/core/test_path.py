@@ -93,9 +93,7 @@ def test_several_classes(wide):
     assert path.coefs.shape == (len(RADII), 3, X.shape[1])
 
 
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_more_classes_than_sets_are_enumerated_for():
     X, y = random_data(1, n=30, d=10, n_classes=8)
     check_against_fits(minimax_risk_path(X, y, RADII[::2]), fits(X, y, RADII[::2]))
@@ -107,9 +105,7 @@ def test_more_samples_than_features(cancer):
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_sparse_and_tied_values(coding):
     rng = np.random.default_rng(3)
     X, y = random_data(3, d=60)
@@ -140,9 +136,7 @@ def test_constant_and_repeated_columns_in_a_data_frame():
     assert not path.coefs[:, :, 6:8].any()
 
 
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_features_that_equal_the_label():
     # Radii of zero, which every radius leaves at their smallest value.
     X, y = random_data(6, d=5, n_classes=3)
@@ -388,9 +382,7 @@ def test_bounds_outside_the_path(asked):
 
 
 @pytest.mark.parametrize("name", ["Colon", "Leukemia"])
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_real_data(real_data, never_afresh, name):
     X, y = real_data(name)
     radii = np.geomspace(0.5, 5.0, 3)

@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -17,8 +18,10 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
     verify,
 )
+from minimaxrisk.guarantees.certified import columns_read_by, columns_used_by, has_proof
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
@@ -30,7 +33,7 @@ from minimaxrisk.guarantees.posed_fit import (
 )
 from minimaxrisk.uncertainty.rules import Multiple
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+TOGETHER, TWICE = np.r_[:3, 2, 4:30], np.repeat([1.0, 2.0], 15)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +81,32 @@ def test_other_radii_on_the_features_of_the_model(study, coding):
     assert not problem.marginal.is_known
 
 
+@pytest.mark.parametrize(
+    ("options", "fitted_on", "judged_on", "is_shared"),
+    [
+        ({}, {}, {}, True),
+        ({"marginal": "empirical"}, {}, {}, True),
+        ({}, {"groups": TOGETHER}, {"groups": TOGETHER}, True),
+        ({}, {"groups": TOGETHER}, {}, False),
+        ({"class_weight": {0: 1.0, 1: 3.0}}, {}, {}, False),
+        ({"weight_kind": "counts"}, {"sample_weight": TWICE}, {"sample_weight": TWICE}, True),
+        ({"weight_kind": "importance"}, {"sample_weight": TWICE}, {"sample_weight": TWICE}, False),
+        ({}, {"X_unlabeled": np.ones((1, 5))}, {}, False),
+    ],
+)
+def test_features_are_shared_where_rows_count_the_same(study, options, fitted_on, judged_on, is_shared):
+    X, y = study
+    fit = PosedFit(MinimaxRiskClassifier(**options).fit(X, y, **fitted_on), X, y, **fitted_on)
+    data = training_data_of(fit.model, X, y, **judged_on, with_class_weight=False, weight_kind="counts")
+    assert not fit._has_posed(data)  # nothing is posed
+    done, rule = fit.posed_anew, Multiple(2.5)
+    box, anew = fit._with_radii(data, rule).problem, pose_with(fit.model, data, rule).problem
+    assert (box.features is done.problem.features) is is_shared
+    np.testing.assert_allclose(box.lam, anew.lam, rtol=1e-12)
+    assert not box.marginal.is_known
+    assert done.with_radii(rule).problem.marginal.is_known == (fit.model.marginal == "empirical")
+
+
 @pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
 def test_a_model_whose_radius_was_chosen(study, criterion):
     X, y = study
@@ -110,6 +139,24 @@ def test_what_is_refused(study):
     ).fit(X, y)
     with pytest.raises(ValueError, match=r"^the ensemble was fitted with certify=False: fit it with"):
         PosedFit(ensemble, X, y)
+    refused = [MinimaxRiskClassifier(), LogisticRegression().fit(X, y), ensemble]
+    assert [has_proof(each) for each in (model, *refused)] == [True, False, False, False]
+
+
+def test_columns_that_are_used_are_those_selected_or_else_all_that_are_read(study):
+    X, y = study
+    member = MinimaxRiskClassifier(radius=2.0)
+    ensemble = MinimaxRiskEnsembleClassifier(member, n_estimators=8, subsample=0.5, random_state=0).fit(X, y)
+    assert set(columns_used_by(ensemble)) == set(ensemble.selected_features_) < set(columns_read_by(ensemble))
+    assert columns_used_by(MinimaxRiskKernelClassifier().fit(X, y)).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_copy_for_a_file_has_no_callback_at_any_depth(study):
+    chosen = MinimaxRiskClassifierCV(MinimaxRiskClassifier(callback=print), radii=[1.0], cv=2).fit(*study)
+    stored = chosen._without_callback()
+    assert stored.estimator.callback is stored.estimator_.callback is None
+    assert chosen.estimator.callback is chosen.estimator_.callback is print
+    assert stored.radii == [1.0]
 
 
 def test_what_was_posed_is_taken_as_it_is(study):
@@ -126,8 +173,8 @@ def test_data_are_checked_as_the_model_wants_them(study):
     names = [f"g{j}" for j in range(X.shape[1])]
     frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
     model = MinimaxRiskClassifier(class_weight={0: 1.0, 1: 3.0}, weight_kind="importance").fit(frame, y)
-    weighted = training_data_of(model, frame, y, np.full(len(y), 2.0))
-    assert weighted.weights[y == 1][0] == 3.0 * weighted.weights[y == 0][0]
+    weighted, expected = training_data_of(model, frame, y, TWICE), TWICE * np.where(y == 1, 3.0, 1.0)
+    np.testing.assert_allclose(weighted.weights / weighted.weights.sum(), expected / expected.sum())
     plain = training_data_of(model, frame, y, with_class_weight=False)
     assert len(np.unique(plain.weights)) == 1
     assert weighted.counts.tolist() == [1.0] * len(y)  # a weight of 3 is one sample
@@ -156,6 +203,17 @@ class Normalizer(StandardScaler):
 )
 def test_what_is_known_not_to_look_at_labels(transformer, is_free):
     assert is_label_free(transformer) is is_free
+
+
+def test_the_model_within_a_search_over_a_pipeline(study):
+    X, y = study
+    pipe = make_pipeline(StandardScaler(), ClippedScaler(), MinimaxRiskClassifier())
+    search = GridSearchCV(pipe, {"minimaxriskclassifier__radius": [1.0]}, cv=2).fit(X, y)
+    fit, best = PosedFit(search, X, y), search.best_estimator_
+    assert fit.model is best[-1]
+    assert list(fit.transformer) == list(best[:-1])
+    with pytest.raises(ValueError, match=r"^transformer must be None for a pipeline, which has steps"):
+        PosedFit(search, X, y, transformer=best[0])
 
 
 def test_steps_that_do_nothing_are_no_steps(study):

@@ -24,7 +24,6 @@ from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.estimators.fitting import engine_settings_of
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 SOLVERS = {
     "interior-point": InteriorPoint(),
     "first-order": FirstOrder(),

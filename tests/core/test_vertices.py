@@ -27,7 +27,7 @@ from minimaxrisk.engines.interior_point.vertices import (
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
-from problems import problem_of
+from problems import problem_of, some_problem
 
 SETTINGS = EngineSettings("interior-point")
 
@@ -80,13 +80,6 @@ def test_every_way_leads_to_the_optimum_and_every_way_is_taken():
     assert set(taken) == expected, taken
 
 
-def some_problem(seed=8, n=36, d=90, n_classes=3, **options):
-    rng = np.random.default_rng(seed)
-    labels = np.arange(n) % n_classes
-    X = rng.standard_normal((n, d)) + 0.8 * labels[:, None] * (rng.random(d) < 0.3)
-    return problem_of(X, labels, n_classes, **options)[0]
-
-
 def accurate_point(problem, monkeypatch, n_more=3):
     """An iterate that tells everything apart, and the coefficients of the optimum."""
     monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
@@ -97,7 +90,7 @@ def accurate_point(problem, monkeypatch, n_more=3):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
 def test_blocks_are_the_square_system(n_classes, monkeypatch):
-    problem = some_problem(n_classes=n_classes, coding="one-hot")
+    problem = some_problem(8, n=36, d=90, n_classes=n_classes, coding="one-hot")
     point, exact = accurate_point(problem, monkeypatch)
     face = point.face()
     assert face.is_square

@@ -17,8 +17,6 @@ from minimaxrisk.engines.radius_path.radii import RadiusFamily, radius_path, sol
 from minimaxrisk.engines.solution import EngineSettings
 from problems import problem_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
-
 RADII = 0.6 * 1.15 ** np.arange(5)
 SETTINGS = EngineSettings("interior-point", gap_tol=1e-8)
 

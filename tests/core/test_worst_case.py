@@ -39,13 +39,14 @@ def test_other_data_are_not_certified(wide):
     assert any("shape" in problem for problem in verify(model, X[:-1], y[:-1]).problems)
 
 
-def loss_extremes(X, y, model, h):
+def loss_extremes(X, y, model, rule):
     """Largest and smallest expected loss over the set, by SciPy on the whole program."""
+    h = model.predict_proba(X) if rule == "randomized" else model.predict(X)[:, None] == model.classes_
     labels = np.searchsorted(model.classes_, y)
     Phi = reference.phi_vectors(reference.scaled_columns(X), len(model.classes_), model.coding_)
     tau, lam = reference.tau_and_lambda(Phi, labels, model.radius_)
-    largest = reference.largest_loss(1 - h, Phi, tau, lam)
-    return largest, -reference.largest_loss(h - 1, Phi, tau, lam)
+    largest = reference.largest_loss(1.0 - h, Phi, tau, lam)
+    return largest, -reference.largest_loss(h - 1.0, Phi, tau, lam)
 
 
 @pytest.mark.parametrize("rule", ["randomized", "predict"])
@@ -56,10 +57,7 @@ def test_worst_cases_are_the_extremes_over_the_set(wide, rule, binary):
     if binary:
         X, y = X[y != "gamma"], y[y != "gamma"]
     model = MinimaxRiskClassifier().fit(X, y)
-    h = model.predict_proba(X)
-    if rule == "predict":
-        h = (model.predict(X)[:, None] == model.classes_).astype(float)
-    largest, smallest = loss_extremes(X, y, model, h)
+    largest, smallest = loss_extremes(X, y, model, rule)
     bounds = worst_case(model, X, y, rule=rule)
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
@@ -86,10 +84,7 @@ def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, generated):
     X, y = wide
     X = X[:, :60]
     model = MinimaxRiskClassifier(COARSE).fit(X, y)
-    h = model.predict_proba(X)
-    if rule == "predict":
-        h = (model.predict(X)[:, None] == model.classes_).astype(float)
-    largest, smallest = loss_extremes(X, y, model, h)
+    largest, smallest = loss_extremes(X, y, model, rule)
     bounds = worst_case(model, X, y, rule=rule)
     assert bounds.upper - bounds.upper_gap + 1e-3 < largest <= bounds.upper + 1e-9
     assert bounds.lower - 1e-9 <= smallest < bounds.lower + bounds.lower_gap - 1e-3
@@ -99,8 +94,7 @@ def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide, ge
     X, y = wide
     X = X[:, :60]
     model = MinimaxRiskClassifier(COARSE).fit(X, y)
-    h = (model.predict(X)[:, None] == model.classes_).astype(float)
-    largest, _ = loss_extremes(X, y, model, h)
+    largest, _ = loss_extremes(X, y, model, "predict")
     bound = by_radii(model, X, rule="predict", data=(X, y))
     assert bound.exceedance.upper == 0.0
     assert bound.value == bound.worst_case_error >= largest - 1e-9
@@ -112,8 +106,7 @@ def test_worst_cases_are_those_of_predict_where_scores_tie():
     y = np.concatenate([[0, 1], rng.integers(0, 2, 10)])
     X = rng.choice([-2.0, 0.0, 2.0], (12, 4))
     model = MinimaxRiskClassifier().fit(X, y)
-    h = (model.predict(X)[:, None] == model.classes_).astype(float)
-    largest, smallest = loss_extremes(X, y, model, h)
+    largest, smallest = loss_extremes(X, y, model, "predict")
     bounds = worst_case(model, X, y, rule="predict")
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)

@@ -18,10 +18,7 @@ from experiments.harness.sources import Sources
 from experiments.harness.summary import text_again
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning"),
-    pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")
 
 
 def test_there_is_a_cell_for_every_method_with_and_without_clipping():

@@ -46,6 +46,8 @@ from tests.in_process import (
     few_wines,
     figures_without_layout,
     module_in_this_process,
+    ok,
+    verdicts,
     wine_with_few_samples,
 )
 
@@ -353,9 +355,7 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     assert (plain["factor"], plain["warned"]) == (2.0, False)
 
 
-@pytest.mark.filterwarnings(
-    "ignore::minimaxrisk.exceptions.CoverageWarning"
-)  # a radius that would cover, on any data
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
 def test_rows_of_the_path_are_what_one_computes_by_hand():
     X, y = load_breast_cancer(return_X_y=True)
     cost, *rows = path.work({"dataset": "breast_cancer", "part": "grid", "n_radii": 3, "n_times": 2})
@@ -423,15 +423,6 @@ def test_a_simulated_selection_does_not_depend_on_its_block(monkeypatch):
     monkeypatch.setattr(stability, "EFFECT", 0.0)
     (nothing,) = stability.work(cell | {"first": 5, "count": 1})
     assert nothing["n_informative"] < second["n_informative"]
-
-
-def ok(**values):
-    return {"status": "ok", "limit": None, "detail": "", **values}
-
-
-def verdicts(module, settings, rows, names=("A",)):
-    report = module.report(settings, Sources(names), rows)
-    return [claim.verdict for claim in report.claims]
 
 
 def coverage_row(law, rule, **values):

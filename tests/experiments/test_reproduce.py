@@ -27,7 +27,7 @@ from experiments.paper.scalability import random_fourier_features
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.solvers import ConstraintGeneration
-from tests.in_process import cells_in_this_process, wine_with_few_samples, without_figures
+from tests.in_process import cells_in_this_process, ok, verdicts, wine_with_few_samples, without_figures
 
 ROOT = Path(__file__).parents[2]
 TINY = replace(
@@ -345,15 +345,6 @@ def test_the_clock_runs_while_the_method_does(hard, monkeypatch):
     monkeypatch.setattr(fitting.time, "perf_counter", lambda: now[0])
     (row,) = work_on("bounds-and-times", HARD | FOLD | {"method": "MRC-IP"})
     assert row["seconds"] == 5.0
-
-
-def ok(**values):
-    return {"status": "ok", "limit": None, "detail": "", "n_passes": 3, "peak_bytes": 1e6, **values}
-
-
-def verdicts(module, settings, rows, names=("A",)):
-    report = module.report(settings, Sources(names), rows)
-    return [claim.verdict for claim in report.claims]
 
 
 @pytest.mark.parametrize(

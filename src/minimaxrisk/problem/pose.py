@@ -241,7 +241,7 @@ def pose_parts(
     *,
     rule: RadiusRule,
     standardize: bool,
-    copy: bool | str = "auto",
+    copy: bool | str,
 ) -> list[PosedBox]:
     """What ``pose`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
 
