@@ -197,7 +197,7 @@ class MomentSample:
         if self.coding.n_blocks == 1:
             return np.array([student_factor(tail, self.n, self.n_left, self.degrees_of_freedom)])
         own = np.maximum(self.n_of_blocks, 2.0)
-        return np.array([student_factor(tail, n, n - 1.0, n - 1.0) for n in own.tolist()])
+        return np.asarray(stats.t.isf(tail, own - 1.0) * np.sqrt(own / (own - 1.0)))
 
     @cached_property
     def n_features_varying(self) -> IntArray:
