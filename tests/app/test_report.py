@@ -177,8 +177,12 @@ def test_data_are_counted_sparse_or_dense(study):
     X = np.where(X > 1.0, X, 0.0)
     X[:, 7] = 2.5
     X[:, 8] = 0.0
-    dense = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_folds=0, n_radii=0)
-    thin = gather(MinimaxRiskClassifier(), sparse.csr_matrix(X), y, n_permutations=0, n_folds=0, n_radii=0)
+    dense, thin = (gather(MinimaxRiskClassifier(), each, y, **NOTHING) for each in (X, sparse.csr_matrix(X)))
+    C = sparse.csr_array(X)  # with every entry stored as a sum of two
+    halves = (np.repeat(C.data / 2, 2), np.repeat(C.indices, 2), 2 * C.indptr)
+    twice = gather(MinimaxRiskClassifier(), sparse.csr_array(halves, shape=X.shape), y, **NOTHING)
+    assert twice.data == thin.data
+    np.testing.assert_array_equal(twice.volcano.panels[0].y, thin.volcano.panels[0].y)
     constant = (X[0] == X).all(axis=0).sum()
     assert dense.data.n_constant == thin.data.n_constant == constant >= 2
     assert dense.data.share_of_zeros == thin.data.share_of_zeros == pytest.approx((X == 0).mean())
@@ -578,6 +582,17 @@ def test_p_value_is_that_of_the_test(findings):
 def test_few_permutations_cannot_tell(study):
     found = gather(MinimaxRiskClassifier(), *study, n_permutations=5, n_folds=0, n_radii=0)
     assert "too few permutations" in claims.headline(found)
+
+
+def test_lists_and_data_that_are_not_those_of_the_fit(study):
+    X, y = study[0][:, :20], study[1]
+    lists = X.tolist(), y.tolist()
+    assert report(MinimaxRiskClassifier().fit(*lists), *lists, **{**NOTHING, "n_folds": 2}).html
+    weighted = MinimaxRiskClassifier().fit(X, y, sample_weight=np.arange(1, 61))
+    more = MinimaxRiskClassifier().fit(X, y, X_unlabeled=X[:5] + 0.1)
+    for model, n in ((weighted, 60), (more, 60), (MinimaxRiskClassifier().fit(X, y), 50)):
+        with pytest.raises(ValueError, match="the data that the model was fitted on.*fit the model without"):
+            report(model, X[:n], y[:n], **NOTHING)
 
 
 def test_a_certificate_that_fails_is_said_loudly(study):

@@ -60,7 +60,9 @@ class KernelMatrix:
 
     def moved(self, X: DataMatrix) -> DataMatrix:
         """Instances as the kernel takes them."""
-        return X if self.origin is None or sparse.issparse(X) else X - self.origin
+        if self.origin is None:
+            return X
+        return (X.toarray() if sparse.issparse(X) else X) - self.origin
 
     def __call__(self, X: DataMatrix, fitted: Any) -> FloatArray:
         """Products of the rows of X with those of ``fitted``; X as it is for a kernel computed beforehand."""
@@ -75,8 +77,6 @@ class KernelMatrix:
                 )
         else:
             options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            if self.origin is not None and sparse.issparse(X):
-                X = X.toarray()
             found = pairwise_kernels(
                 self.moved(X), self.moved(fitted), metric=self.kernel, filter_params=True, **options
             )

@@ -42,12 +42,14 @@ class PosedFit:
     transformer : fitted transformer or None, default=None
         What made the features of the model from ``X``, such as a ``ClippedScaler``; None for a pipeline takes
         its own steps.
+    X_transformed : {array-like, sparse matrix} or None, default=None
+        What the transformer made of ``X``; None has it made where it is needed.
+    learner : estimator or None, default=None
+        What is to be fitted anew where other samples are to give a model in the same way; None for the model
+        as it was passed, which may have chosen its radius.
 
     Attributes
     ----------
-    learner : estimator
-        What is to be fitted anew where other samples are to give a model in the same way: the model, or what
-        chose its radius.
     certificate : Certificate or None
         What ``verify`` found; None before.
 
@@ -72,11 +74,13 @@ class PosedFit:
         X_unlabeled: Any = None,
         groups: Any = None,
         transformer: Any = None,
+        X_transformed: Any = None,
+        learner: Any = None,
     ) -> None:
         model, before = unwrapped(model)
         if before is not None and transformer is not None:
             raise ValueError("transformer must be None for a pipeline, which has steps of its own.")
-        self.learner = model
+        self.learner = model if learner is None else learner
         transformer = before if transformer is None else transformer
         self.model: Any = certified(model)
         if X is None or y is None:
@@ -85,11 +89,14 @@ class PosedFit:
             check_is_fitted(transformer)
         self.X, self.y, self.transformer = X, y, transformer
         self.sample_weight, self.X_unlabeled, self.groups = sample_weight, X_unlabeled, groups
+        self._made = X_transformed
         self.certificate: Certificate | None = None
 
     @cached_property
     def X_transformed(self) -> Any:  # noqa: N802  # X is what scikit-learn calls it
         """The instances as the model saw them."""
+        if self._made is not None:
+            return self._made
         return self.X if self.transformer is None else self.transformer.transform(self.X)
 
     @cached_property

@@ -86,7 +86,7 @@ from minimaxrisk.inspection.canvas import (
     names_of_columns,
     seen_by,
 )
-from minimaxrisk.samples.validation import positions_of_labels, refuse_other_order
+from minimaxrisk.samples.validation import canonical, positions_of_labels, refuse_other_order
 
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25
@@ -454,7 +454,7 @@ class Subject:
         if fit is not None:
             model, X, y, scaler = fit.learner, fit.X, fit.y, fit.transformer
         else:
-            X = to_numpy(computed(X))  # a report looks at single samples
+            X = _table_of(X)
         learner = model if scaler is None else make_pipeline(scaler, model)
         last, transformer = unwrapped(learner)
         classifier: Any = certified(last, "report")
@@ -474,8 +474,15 @@ class Subject:
         several = transformer is None or isinstance(transformer, Pipeline)
         before = transformer if several else make_pipeline(transformer)
         if fit is None:
-            fit = PosedFit(_without_names(classifier), X, y, groups=groups, transformer=transformer)
-            fit.learner, fit.X_transformed = last, seen_by(learner, X)
+            fit = PosedFit(
+                _without_names(classifier),
+                X,
+                y,
+                groups=groups,
+                transformer=transformer,
+                X_transformed=seen_by(learner, X),
+                learner=last,
+            )
         return cls(
             fit=fit,
             learner=learner,
@@ -505,6 +512,13 @@ class Subject:
             return clipping(self.fit.transformer.limit)
         names = [type(step).__name__ for _, step in self.before.steps if step not in (None, "passthrough")]
         return f"as {listed(names)} made them" if names else None
+
+
+def _table_of(X: Any) -> Any:
+    """As passed, with a shape and in memory, because a report looks at single samples and counts zeros."""
+    if sparse.issparse(X):
+        return canonical(X.tocsr())
+    return to_numpy(computed(X if hasattr(X, "shape") else np.asarray(X)))
 
 
 def _without_names(classifier: Any) -> Any:
