@@ -31,8 +31,8 @@ Kernel = str | Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class KernelMatrix:
-    """The products of any instances with those of the sample, as the parameters of an estimator say."""
+class KernelFunction:
+    """The function k: products of any instances with those of the sample, as the parameters say."""
 
     kernel: Kernel
     gamma: float | None = None
@@ -41,7 +41,7 @@ class KernelMatrix:
     origin: FloatArray | None = field(default=None, compare=False)  # subtracted from all instances
 
     @classmethod
-    def of(cls, parameters: Any, X: DataMatrix, masses: FloatArray) -> KernelMatrix:
+    def of(cls, parameters: Any, X: DataMatrix, masses: FloatArray) -> KernelFunction:
         """For a sample of instances with these masses.
 
         ``gamma="scale"`` is 1 / (n_features v) with v the mean variance of the columns.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.features.kernel import WITHOUT_ORIGIN, KernelMatrix, KernelSpace
+from minimaxrisk.features.kernel import WITHOUT_ORIGIN, KernelFunction, KernelSpace
 from minimaxrisk.features.matrix import Coding, make_coding
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
 from minimaxrisk.problem.rule import instance_thresholds, orientation
@@ -95,7 +95,7 @@ class PosedBall:
     problem: Ball
     instances: Instances
     radii: Radii
-    products: KernelMatrix
+    products: KernelFunction
     space: KernelSpace
     X: DataMatrix
 
@@ -114,7 +114,7 @@ class PosedBall:
         """The rule, with what it can share among labellings: nothing."""
         return rule
 
-    def products_and_space(self, *, has_origin: bool) -> tuple[KernelMatrix, KernelSpace]:
+    def products_and_space(self, *, has_origin: bool) -> tuple[KernelFunction, KernelSpace]:
         """Those of the same instances in a container that has an origin or not.
 
         A sparse X is not moved, and a dense one is. That changes products, but none of the centred ones.
@@ -150,7 +150,7 @@ def pose_ball(parameters: Any, data: TrainingData, rule: BallRadiusRule) -> Pose
                 f"{data.X.shape}."
             )
         X = X[:, instances.rows]
-    products = KernelMatrix.of(parameters, X, instances.weights)
+    products = KernelFunction.of(parameters, X, instances.weights)
     plain = products(X, X)
     if not np.allclose(plain, plain.T, rtol=1e-8, atol=1e-8 * float(np.abs(plain).max(initial=0.0))):
         raise ValueError("the kernel must be symmetric, but k(x, x') and k(x', x) differ.")

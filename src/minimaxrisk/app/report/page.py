@@ -26,7 +26,7 @@ import numpy as np
 
 from minimaxrisk._utils import environment
 from minimaxrisk.app.atomic import checked_destination, write_whole
-from minimaxrisk.app.report import claims, explanations, first_screen, tables
+from minimaxrisk.app.report import explanations, first_screen, tables, verdict
 from minimaxrisk.app.report.explanations import PYTHON, Advice
 from minimaxrisk.app.report.figures import (
     comparison_figure,
@@ -240,7 +240,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
             heat_map_figure(findings),
             volcano_figure(findings),
             comparison_figure(findings),
-            None if claims.learned_nothing(findings) else suspects_figure(findings),
+            None if verdict.learned_nothing(findings) else suspects_figure(findings),
             short_list_figure(findings),
             radius_figure(findings),
             history_figure(findings),
@@ -297,9 +297,9 @@ def _template() -> Any:
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
     advice, is_imputed = provenance.advice, provenance.imputed is not None
     return {
-        "headline": claims.headline(findings),
-        "is_vetoed": claims.veto(findings) is not None,
-        "try": explanations.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
+        "headline": verdict.headline(findings),
+        "is_vetoed": verdict.veto(findings) is not None,
+        "try": explanations.what_to_try(findings, advice) if verdict.says_nothing(findings) else [],
         "top_features": first_screen.about_top_features(findings),
         "to_look_at": first_screen.about_samples(findings, advice),
         "meaning": explanations.meaning(findings, advice),
