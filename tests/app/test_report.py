@@ -30,7 +30,7 @@ from minimaxrisk.analysis.comparison import Comparison, usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.report import claims, explanations, phrases, report
+from minimaxrisk.app.report import explanations, phrases, report, verdict
 from minimaxrisk.app.report import gathering as rivals_of_report
 from minimaxrisk.app.report.explanations import meaning
 from minimaxrisk.app.report.figures import comparison_figure, permutation_figure
@@ -177,8 +177,12 @@ def test_data_are_counted_sparse_or_dense(study):
     X = np.where(X > 1.0, X, 0.0)
     X[:, 7] = 2.5
     X[:, 8] = 0.0
-    dense = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_folds=0, n_radii=0)
-    thin = gather(MinimaxRiskClassifier(), sparse.csr_matrix(X), y, n_permutations=0, n_folds=0, n_radii=0)
+    dense, thin = (gather(MinimaxRiskClassifier(), each, y, **NOTHING) for each in (X, sparse.csr_matrix(X)))
+    C = sparse.csr_array(X)  # with every entry stored as a sum of two
+    halves = (np.repeat(C.data / 2, 2), np.repeat(C.indices, 2), 2 * C.indptr)
+    twice = gather(MinimaxRiskClassifier(), sparse.csr_array(halves, shape=X.shape), y, **NOTHING)
+    assert twice.data == thin.data
+    np.testing.assert_array_equal(twice.volcano.panels[0].y, thin.volcano.panels[0].y)
     constant = (X[0] == X).all(axis=0).sum()
     assert dense.data.n_constant == thin.data.n_constant == constant >= 2
     assert dense.data.share_of_zeros == thin.data.share_of_zeros == pytest.approx((X == 0).mean())
@@ -243,9 +247,9 @@ def test_names_must_be_as_many_as_what_they_name(study, argument, expected):
 
 
 def test_signal_and_score(findings):
-    assert claims.noise_verdict(findings) == "signal"
-    assert claims.standing(findings) == "score"
-    assert claims.headline(findings).startswith("Yes, as a classifier to try on new samples")
+    assert verdict.noise_verdict(findings) == "signal"
+    assert verdict.standing(findings) == "score"
+    assert verdict.headline(findings).startswith("Yes, as a classifier to try on new samples")
     assert "a score, not a bound on the error" in entry(findings, "Worst-case error R*").text
     outside = findings.radius.expected_outside
     assert 0.25 * 300 < outside < 0.4 * 300  # a third of the means lie beyond one standard error
@@ -259,8 +263,8 @@ def test_signal_and_score(findings):
 
 def test_noise(noise_findings):
     found = noise_findings
-    assert claims.noise_verdict(found) == "noise"
-    assert claims.headline(found) == "No: shuffled labels give much the same result."
+    assert verdict.noise_verdict(found) == "noise"
+    assert verdict.headline(found) == "No: shuffled labels give much the same result."
     warning = "shuffled labels would give much the same picture"
     assert text_of(render_report(found, PROVENANCE)).count(warning) == 2
     assert "Do not rely on" in entry(found, "Noise floor").text
@@ -270,7 +274,7 @@ def test_noise(noise_findings):
 @pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
 def test_bound(study, radius):
     found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
-    assert claims.standing(found) == "bound"
+    assert verdict.standing(found) == "bound"
     assert "Here it is a bound: with 90% confidence" in entry(found, "Worst-case error R*").text
     assert "minimaxrisk predict bounds the error for new samples" in entry(found, "Worst-case error R*").text
     assert "with 90% confidence" in entry(found, "Radius").text
@@ -280,10 +284,10 @@ def test_bound(study, radius):
 def test_a_bound_in_doubt_says_so(study):
     found = gather(MinimaxRiskClassifier(radius="bootstrap"), *study, n_radii=0)
     doubted = replace(found, radius=replace(found.radius, remarks=("the tails are heavy",)))
-    assert "cast doubt" in claims.r_star_claim(doubted)
+    assert "cast doubt" in verdict.r_star_claim(doubted)
     assert "in doubt" in entry(doubted, "Radius").text
     assert "The tails are heavy." in entry(doubted, "Radius").text
-    assert "doubt" not in claims.r_star_claim(found) + entry(found, "Radius").text
+    assert "doubt" not in verdict.r_star_claim(found) + entry(found, "Radius").text
 
 
 @pytest.mark.parametrize(
@@ -346,7 +350,7 @@ def test_a_guarantee_that_says_nothing_says_so(noise_findings):
     found = noise_findings
     assert found.guarantee.says_nothing
     said = "the most common class, is wrong for 50.0% of these samples, so this bound says nothing."
-    (why,) = claims.says_little(found)
+    (why,) = verdict.says_little(found)
     assert said in why or "No smaller bound was found" in why
     assert why in text_of(render_report(found, PROVENANCE))
     assert (
@@ -373,11 +377,11 @@ def test_a_plain_number_that_covers_is_a_bound(study):
     needed = gather(MinimaxRiskClassifier(), X, y, **NOTHING).radius.needed
     just_enough = gather(MinimaxRiskClassifier(radius=1.001 * needed), X, y, **NOTHING)
     too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y, **NOTHING)
-    assert claims.standing(just_enough) == "bound"
+    assert verdict.standing(just_enough) == "bound"
     assert "no smaller than" in entry(just_enough, "Radius").text
     # Of such a model the command line gives no guarantee for new samples.
     assert "for a model fitted with a named radius" in entry(just_enough, "Worst-case error R*").text
-    assert claims.standing(too_small) == "score"
+    assert verdict.standing(too_small) == "score"
     assert "no guarantee that all true means" in entry(too_small, "Worst-case error R*").text
 
 
@@ -385,7 +389,7 @@ def test_given_radii(study):
     X, y = study
     radii = 2.0 * MinimaxRiskClassifier().fit(X, y).lambda_
     found = gather(MinimaxRiskClassifier(radius=radii), X, y)
-    assert claims.standing(found) == "given"
+    assert verdict.standing(found) == "given"
     assert "The data cannot tell" in entry(found, "Worst-case error R*").text
     assert found.path is None
     page = text_of(render_report(found, PROVENANCE))
@@ -396,7 +400,7 @@ def test_given_radii(study):
 def test_nothing_learned(noise_data):
     found = gather(MinimaxRiskClassifier(radius="bonferroni"), *noise_data)
     assert found.fit.n_selected == 0
-    assert claims.headline(found).startswith("No: with these settings no feature can be told from chance")
+    assert verdict.headline(found).startswith("No: with these settings no feature can be told from chance")
     assert "guarantees nothing" in entry(found, "Worst-case error R*").text
     page = render_report(found, PROVENANCE)
     assert "What to try" in page
@@ -577,7 +581,18 @@ def test_p_value_is_that_of_the_test(findings):
 
 def test_few_permutations_cannot_tell(study):
     found = gather(MinimaxRiskClassifier(), *study, n_permutations=5, n_folds=0, n_radii=0)
-    assert "too few permutations" in claims.headline(found)
+    assert "too few permutations" in verdict.headline(found)
+
+
+def test_lists_and_data_that_are_not_those_of_the_fit(study):
+    X, y = study[0][:, :20], study[1]
+    lists = X.tolist(), y.tolist()
+    assert report(MinimaxRiskClassifier().fit(*lists), *lists, **{**NOTHING, "n_folds": 2}).html
+    weighted = MinimaxRiskClassifier().fit(X, y, sample_weight=np.arange(1, 61))
+    more = MinimaxRiskClassifier().fit(X, y, X_unlabeled=X[:5] + 0.1)
+    for model, n in ((weighted, 60), (more, 60), (MinimaxRiskClassifier().fit(X, y), 50)):
+        with pytest.raises(ValueError, match=r"the data that the model was fitted on.*fit the model without"):
+            report(model, X[:n], y[:n], **NOTHING)
 
 
 def test_a_certificate_that_fails_is_said_loudly(study):
@@ -595,8 +610,8 @@ def test_parts_left_out_say_so(study):
     found = gather(MinimaxRiskClassifier(), *study, n_permutations=0, n_folds=0, n_radii=0)
     assert found.permutation is found.cross_validation is found.path is None
     tested = gather(MinimaxRiskClassifier(), *study, n_folds=0, n_radii=0)
-    assert claims.headline(tested).endswith("how often the classifier errs was not tested.")
-    assert claims.headline(found).startswith("Not known yet")
+    assert verdict.headline(tested).endswith("how often the classifier errs was not tested.")
+    assert verdict.headline(found).startswith("Not known yet")
     page = text_of(render_report(found, PROVENANCE))
     for option in ("--permutations 199", "--folds 10", "--radii 5"):
         assert f"Not computed: {option}" in page

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
 from minimaxrisk.app.cli.app import app
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.report import claims, report
+from minimaxrisk.app.report import report, verdict
 from minimaxrisk.app.report.explanations import meaning
 from minimaxrisk.app.report.findings import direction
 from minimaxrisk.app.report.tables import feature_rows
@@ -157,7 +157,7 @@ def test_a_page_without_selected_features_does_not_speak_of_noise_or_signal():
     noise = next(one for one in meaning(found, COMMAND_LINE) if one.name == "Noise floor")
     assert "the test says nothing" in noise.text
     assert "noise gives" not in noise.text
-    assert "says nothing" in " ".join(claims.says_little(found))
+    assert "says nothing" in " ".join(verdict.says_little(found))
 
 
 # ---- the headline weighs everything
@@ -170,11 +170,11 @@ def with_errors(findings, n_wrong):
 
 
 def test_a_small_p_value_beside_many_left_out_errors_is_no_finding(findings):
-    assert claims.noise_verdict(findings) == "signal"
-    assert claims.evidence(findings) == "signal"
+    assert verdict.noise_verdict(findings) == "signal"
+    assert verdict.evidence(findings) == "signal"
     lucky = with_errors(findings, 28)
-    assert claims.evidence(lucky) == "doubtful"
-    assert claims.headline(lucky).startswith("Not yet: ")
+    assert verdict.evidence(lucky) == "doubtful"
+    assert verdict.headline(lucky).startswith("Not yet: ")
     noise = next(one for one in meaning(lucky, COMMAND_LINE) if one.name == "Noise floor")
     assert "take it as no finding" in noise.text
 
@@ -182,9 +182,9 @@ def test_a_small_p_value_beside_many_left_out_errors_is_no_finding(findings):
 def test_few_left_out_errors_beside_a_large_p_value_are_told(findings):
     test = replace(findings.permutation, pvalue=0.4, statistic=findings.permutation.noise_floor + 0.1)
     hidden = replace(with_errors(findings, 2), permutation=test)
-    assert claims.evidence(hidden) == "hidden"
-    assert claims.headline(hidden).startswith("Perhaps: left-out samples were predicted well")
-    assert claims.headline(replace(with_errors(findings, 28), permutation=test)).startswith("No: shuffled")
+    assert verdict.evidence(hidden) == "hidden"
+    assert verdict.headline(hidden).startswith("Perhaps: left-out samples were predicted well")
+    assert verdict.headline(replace(with_errors(findings, 28), permutation=test)).startswith("No: shuffled")
 
 
 # ---- frames and pipelines

@@ -9,7 +9,7 @@ import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.app.cli.results import COMMAND_LINE
-from minimaxrisk.app.report import claims
+from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.first_screen import (
     N_FEATURES,
     N_SAMPLES,
@@ -59,12 +59,12 @@ def with_recall(found, *recalls):
 
 
 def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, noise):
-    sentences = [*claims.ANSWERS.values()]
+    sentences = [*verdict.ANSWERS.values()]
     bad = replace(two, fit=replace(two.fit, certificate_valid=False))
     empty = replace(two, fit=replace(two.fit, n_selected=0))
     weak, weaker = with_recall(two, 1.0, 0.3), with_recall(two, 0.3, 0.3)
     untested = replace(two, cross_validation=None, left_out=None)
-    sentences += [claims.headline(one) for one in (two, noise, bad, empty, weak, weaker, untested)]
+    sentences += [verdict.headline(one) for one in (two, noise, bad, empty, weak, weaker, untested)]
     assert len(set(sentences)) > 8
     for sentence in sentences:
         assert len(sentence.split()) <= MOST_WORDS, sentence
@@ -72,8 +72,8 @@ def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, noise)
         assert ". " not in sentence
         assert not any(letter.isdigit() for letter in sentence)
         assert not {"R*", "p-value", "cross-validation", "radius"} & set(sentence.split())
-    assert "but not for “ill”" in claims.headline(weak)
-    assert "but not for every class" in claims.headline(weaker)
+    assert "but not for “ill”" in verdict.headline(weak)
+    assert "but not for every class" in verdict.headline(weaker)
 
 
 def test_the_numbers_come_in_the_order_of_what_people_ask(two):
@@ -110,7 +110,7 @@ def test_features_are_those_of_the_table_and_rare_ones_are_marked(two, four):
 
 
 def test_noise_names_no_feature_and_no_sample(noise):
-    assert claims.evidence(noise) == "noise"
+    assert verdict.evidence(noise) == "noise"
     assert top_features(noise) == samples_to_look_at(noise) == []
     assert about_top_features(noise).startswith("None to rely on")
     assert about_samples(noise, COMMAND_LINE).startswith("None stands out")

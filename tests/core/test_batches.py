@@ -310,7 +310,7 @@ def test_batches_do_not_show(n_classes, monkeypatch):
         return [test.null_distribution, *(member.full_coef for member in model.members_)]
 
     usual = everything()
-    monkeypatch.setattr(batched.NumPyKernels, "LARGEST_BATCH", 8)
+    monkeypatch.setattr(batched.NumPyBatchAlgebra, "LARGEST_BATCH", 8)
     for one, other in zip(usual, everything(), strict=True):
         assert np.array_equal(one, other)
 

@@ -28,8 +28,8 @@ from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
-from minimaxrisk.features import device, device_constraints, device_kernels
-from minimaxrisk.features.batched import Kernels
+from minimaxrisk.features import device, device_constraints, device_fused
+from minimaxrisk.features.batched import BatchAlgebra
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import DeviceFeatures, device_features
 from minimaxrisk.features.device_constraints import DeviceRows, FactorOnDevice
@@ -272,7 +272,7 @@ def test_lists_of_the_nearest_constraints(room, study, monkeypatch):
         return places_of_largest(values, k)
 
     places_of_largest = device_constraints.places_of_largest
-    monkeypatch.setattr(device_constraints, "has_kernels", lambda array: True)
+    monkeypatch.setattr(device_constraints, "has_fused", lambda array: True)
     monkeypatch.setattr(device_constraints, "fused_nearby", made_here)
     monkeypatch.setattr(device_constraints, "places_of_largest", look)
     monkeypatch.setattr(device_constraints, "LISTED", room)
@@ -288,17 +288,17 @@ def test_lists_of_the_nearest_constraints(room, study, monkeypatch):
 
 def test_kernels():
     """What they list and gather, beside NumPy."""
-    if not device_kernels.has_kernels(torch_cuda(np.ones(1))):
+    if not device_fused.has_fused(torch_cuda(np.ones(1))):
         pytest.skip("no Triton")
     rng = np.random.default_rng(0)
     position, direction = rng.uniform(-1.0, 1.0, (2, 5000))
     nearness = np.maximum(np.abs(position), np.abs(position + 0.5 * direction))
     there = torch_cuda(position), torch_cuda(direction)
-    found, how_near = device_kernels.fused_nearby(*there, 0.5, 0.9, 5000)
+    found, how_near = device_fused.fused_nearby(*there, 0.5, 0.9, 5000)
     order = np.argsort(found)
     assert np.array_equal(found[order], np.flatnonzero(nearness >= np.float32(0.9)))
     assert np.allclose(how_near[order], nearness[found[order]], rtol=1e-12)
-    assert device_kernels.fused_nearby(*there, 0.5, 0.9, 10) is None
+    assert device_fused.fused_nearby(*there, 0.5, 0.9, 10) is None
     X, y = rng.normal(size=(300, 70)).astype(np.float32), np.arange(300) % 2
     options = {"standardize": True, "fit_intercept": True}
     instances = distinct_instances(check_training_data(MinimaxRiskClassifier(), X, y))
@@ -348,14 +348,14 @@ def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, reason, 
         nearly = np.linspace(1.0, 1.0 + 1e-5 * (reason == "thin"), len(y))
         X = np.column_stack([X, (2.0 * y - 1.0) * nearly])
     else:
-        plain = Kernels.factorise
+        plain = BatchAlgebra.factorise
 
         def fail_for_the_first(self, rows, diagonal):
             failed = to_numpy(plain(self, rows, diagonal)).copy()
             failed[0] |= failed.size == 3
             return asarray_like(rows, failed)
 
-        monkeypatch.setattr(Kernels, "factorise", fail_for_the_first)
+        monkeypatch.setattr(BatchAlgebra, "factorise", fail_for_the_first)
     data = check_training_data(MinimaxRiskClassifier(), elsewhere(X), y)
     posed = pose(data, rule=Multiple(1.0), coding="auto", standardize=False, fit_intercept=True)
     rng = np.random.default_rng(0)

@@ -91,6 +91,10 @@ class TestScales:
         counts[:30] = np.log1p(counts[:30])
         mixed = sparse.csr_matrix(counts)
         assert np.array_equal(scales.on_another_scale(mixed), np.arange(80) < 30)
+        halves = (np.repeat(mixed.data / 2, 2), np.repeat(mixed.indices, 2), 2 * mixed.indptr)
+        summed = sparse.csr_matrix(halves, shape=mixed.shape)
+        assert np.array_equal(scales.on_another_scale(summed), np.arange(80) < 30)
+        assert summed.nnz == 2 * mixed.nnz  # the caller's matrix stays as it was
         # Of two kinds of decimals, the sizes differ.
         times = sparse.diags(np.where(np.arange(80) < 30, 1.0, 10.0))
         logarithms = mixed.copy()

@@ -208,6 +208,7 @@ FORMS_OF_SLOW = ("numpy", "dask")
 # What is refused for another reason than the kind of the model.
 REFUSED = {
     ("error_bound with method='holdout'", "weights"),  # it counts errors
+    ("report", "weights"),  # its parts would need them one by one
     ("permutation_test", "search"),  # labels chose the radius
 }
 

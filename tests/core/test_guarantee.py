@@ -330,7 +330,7 @@ def test_arg_max_rule_has_a_proof_that_holds_beyond_the_training_data(study, opt
     assert on_training.exceedance.mean == 0.0
     # The function touches the loss somewhere: a larger constant would make the excess too small.
     fit = PosedFit(model, X, y)
-    affine = worst_case_of_rule(model, fit.data, "predict", fit.posed).affine
+    affine = worst_case_of_rule(model, fit.data, "predict", fit.posed_by_stored_radius).affine
     loss = 1.0 - np.eye(2)[np.searchsorted(model.classes_, model.predict(X))].T
     assert np.max(loss - affine.threshold - affine.scores(X)) == pytest.approx(0.0, abs=1e-9)
     assert on_training.worst_case_error <= 2.0 * model.worst_case_error_ + 1e-6

@@ -303,6 +303,8 @@ def test_what_was_changed_by_hand_is_found_and_named(data, kernel):
     assert any(problem.startswith("dual_coef_ has shape ()") for problem in verify(changed, X, y).problems)
     changed = copy(model)
     changed._products = replace(model._products, gamma=3.0)
+    assert any("gamma of the kernel is 3.0" in problem for problem in verify(changed, X, y).problems)
+    changed._products = replace(model._products, coef0=3.0)
     assert "the kernel is not the one that the parameters and the data give" in verify(changed, X, y).problems
     changed._products = replace(model._products, origin=model._products.origin + 1e-3)
     assert any("the origin of the kernel" in problem for problem in verify(changed, X, y).problems)

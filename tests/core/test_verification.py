@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, verify
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
+    verify,
+)
 from minimaxrisk.guarantees import claims
 from minimaxrisk.guarantees.claims import comparable
 from minimaxrisk.guarantees.verification import _agree, _confirm
@@ -52,6 +59,18 @@ def known_together(data):
 @pytest.fixture(params=["fitted", "known", "together", "known_together"])
 def model(request):
     return copy(request.getfixturevalue(request.param))
+
+
+@pytest.mark.parametrize("kernel", [None, "linear", "rbf", "poly"])
+def test_the_same_data_in_another_container(data, kernel):
+    X, y = np.where(np.abs(data[0]) < 0.3, 0.0, data[0]), data[1]
+    kind = MinimaxRiskClassifier if kernel is None else partial(MinimaxRiskKernelClassifier, kernel)
+    for fitted_on, checked_on in ((X, sparse.csr_array(X)), (sparse.csr_array(X), X)):
+        model = kind(radius="bootstrap", random_state=0).fit(fitted_on, y)
+        assert verify(model, checked_on, y).problems == ()
+        if kernel not in (None, "poly"):  # only a dense X is moved to an origin
+            model._products = replace(model._products, origin=1.0 + np.asarray(X.mean(axis=0)))
+            assert "the origin of the kernel" in " ".join(verify(model, checked_on, y).problems)
 
 
 def test_nothing_is_wrong(data, model):

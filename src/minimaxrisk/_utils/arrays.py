@@ -20,7 +20,7 @@ Float32Array: TypeAlias = NDArray[np.float32]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# A validated training matrix: a 2-D ndarray, a SciPy CSR matrix or array, or a ``Table`` of ``containers``.
+# A validated training matrix: 2-D ndarray, SciPy CSR matrix or array, or a ``Table`` of ``stored_tables``.
 DataMatrix: TypeAlias = Any
 
 # By the type of array, because looking them up takes as long as a small operation.

@@ -15,9 +15,10 @@ from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
 from minimaxrisk.estimators.fitting import log_line
+from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.samples.validation import TrainingData
 
 # A warning is issued if the bounds at a radius are further apart; usually the gap is a rounding error.
 LARGEST_GAP = 1e-6
@@ -201,9 +202,7 @@ def minimax_risk_path(
         class_weight=class_weight,
     )
     model._validate_params()
-    data = check_training_data(
-        model, X, y, sample_weight=sample_weight, class_weight=class_weight, groups=groups
-    )
+    data = data_for_fit(model, model, X, y, sample_weight=sample_weight, groups=groups)
     return path_of(model, data, radii, breakpoints=breakpoints, verbose=verbose)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse, stats
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
+from minimaxrisk.samples.validation import canonical
 
 # Whole numbers up to this are counts; where most values are zero, smaller ones are, too.
 LARGE_COUNT, SMALL_COUNT, MOSTLY_ZERO = 50, 3, 0.5
@@ -79,7 +80,7 @@ def on_another_scale(X: DataMatrix) -> BoolArray | None:
     if n < FEWEST_SAMPLES or d < FEWEST_COLUMNS:
         return None
     if sparse.issparse(X):
-        return _sparse_on_another_scale(sparse.csr_matrix(X))
+        return _sparse_on_another_scale(canonical(sparse.csr_matrix(X)))
     mean, spread = _trimmed(X)
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.log10(spread)

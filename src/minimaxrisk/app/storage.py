@@ -56,7 +56,7 @@ TRUSTED = (
     "minimaxrisk.estimators.clipped_scaler.ClippedScaler",
     "minimaxrisk.estimators.ensemble.MinimaxRiskEnsembleClassifier",
     "minimaxrisk.estimators.kernel_classifier.MinimaxRiskKernelClassifier",
-    "minimaxrisk.features.kernel.KernelMatrix",
+    "minimaxrisk.features.kernel.KernelFunction",
     "minimaxrisk.features.kernel.KernelSpace",
     "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
     "minimaxrisk.problem.rule.LinearRule",

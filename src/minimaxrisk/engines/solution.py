@@ -172,7 +172,10 @@ class Enough:
 
 @dataclass(frozen=True)
 class Stage:
-    """Coefficients of one iteration: values at some components of Phi, zero elsewhere."""
+    """Coefficients of one iteration: values at some components, zero elsewhere.
+
+    A component is a block and a column of Phi, in the problem of a ball a block and an instance.
+    """
 
     components: IntArray
     values: FloatArray

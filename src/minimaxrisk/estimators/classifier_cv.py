@@ -28,7 +28,7 @@ from minimaxrisk.estimators.fitting import SCORE, start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
-from minimaxrisk.guarantees.posed_fit import weight_kind_of
+from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
@@ -124,15 +124,8 @@ class Sample:
 
     def checked_by(self, estimator: Any) -> TrainingData:
         """With the class weights of the estimator, a ``MinimaxRiskClassifier``."""
-        return check_training_data(
-            clone(estimator),
-            self.X,
-            self.y,
-            sample_weight=self.weights,
-            class_weight=estimator.class_weight,
-            weight_kind=weight_kind_of(estimator),
-            groups=self.groups,
-        )
+        weights, groups = self.weights, self.groups
+        return data_for_fit(clone(estimator), estimator, self.X, self.y, sample_weight=weights, groups=groups)
 
 
 def ascending_radii(radii: Any) -> FloatArray:

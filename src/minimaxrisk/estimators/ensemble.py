@@ -40,12 +40,12 @@ from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
-from minimaxrisk.problem.sets import BOX
+from minimaxrisk.problem.sets import BOX, Posed
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
-from minimaxrisk.uncertainty.rules import Multiple
+from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of
 
 # A member that stops short of a vertex has small coefficients where the vertex has none. Those below this
 # fraction of the largest one of their class, for columns at unit variance, are taken for zero.
@@ -280,7 +280,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         self._parts(_units_of(data), check_random_state(0))  # refused before any work
         warn_about_work(data, parameters.coding, parameters.copy)
 
-    def _posed(self, data: TrainingData, parameters: Any) -> Any:
+    def _posed(self, data: TrainingData, parameters: Any) -> Posed:
         # Without a certificate the radii are not used, and need not be bootstrapped.
         return super()._posed(data, parameters) if self.certify else pose_by(parameters, data, Multiple(1.0))
 
@@ -293,7 +293,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             data,
             estimator.standardize,
             estimator.copy,
-            self._set_kind.radius_rule(estimator, radius_seed_of(estimator), is_checked=False),
+            radius_rule_of(estimator, radius_seed_of(estimator), is_checked=False),
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
         )
         with progress_bar(len(parts), "members", verbose=self.verbose) as progress:

@@ -27,7 +27,8 @@ from minimaxrisk.estimators.fitting import (
 )
 from minimaxrisk.estimators.prediction import PredictionMixin, ProbabilityMixin
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Capable, Certified, can
-from minimaxrisk.guarantees.posed_fit import coverage_of, weight_kind_of
+from minimaxrisk.guarantees.posed_fit import coverage_of, data_for_fit
+from minimaxrisk.problem.pose import PosedL1SVM
 from minimaxrisk.problem.sets import Posed
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
@@ -38,17 +39,21 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
     _quantity = "R*"  # what a log calls the value that the solver bounds
 
     def _parameters_of_fit(self) -> Any:
-        """The estimator whose parameters say what is solved."""
+        """Before and during a fit: the estimator, not fitted, whose parameters say what is to be solved.
+
+        ``_parameters_of_set`` is its counterpart after the fit.
+        """
         return self
 
-    def _weight_kind(self, parameters: Any) -> str:
-        """What weights mean; by default whole numbers are counts."""
-        return "auto"
+    def _data(self, checked: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
+        """The data, checked; by default weights that are whole numbers are counts."""
+        return check_training_data(checked, X, y, class_weight=parameters.class_weight, **more)
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
         """Refuse what cannot be solved, and warn before long work."""
 
-    def _posed(self, data: TrainingData, parameters: Any) -> Any:
+    def _posed(self, data: TrainingData, parameters: Any) -> Posed | PosedL1SVM:
+        """The problem of the data."""
         raise NotImplementedError
 
     def _solved(self, posed: Any, data: TrainingData, parameters: Any, monitor: Monitor) -> Any:
@@ -65,14 +70,7 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
         # 1) check. Validation stores the columns; on a copy, so that a failed fit leaves the old model whole.
         refuse_container(self, X)
         parameters, checked = self._parameters_of_fit(), copy(self)
-        data = check_training_data(
-            checked,
-            X,
-            y,
-            class_weight=parameters.class_weight,
-            weight_kind=self._weight_kind(parameters),
-            **more,
-        )
+        data = self._data(checked, parameters, X, y, **more)
         self._check(data, checked, parameters)
         bridge = CallbackBridge(self, X, y)
         callback = getattr(self, "callback", None)
@@ -97,10 +95,10 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
 class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
     """A minimax risk classifier: its bounds are over an uncertainty set, which it describes."""
 
-    def _weight_kind(self, parameters: Any) -> str:
-        return weight_kind_of(parameters)
+    def _data(self, checked: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
+        return data_for_fit(checked, parameters, X, y, **more)
 
-    def _posed(self, data: TrainingData, parameters: Any) -> Any:
+    def _posed(self, data: TrainingData, parameters: Any) -> Posed:
         rule = self._set_kind.radius_rule(parameters, radius_seed_of(parameters))
         return self._set_kind.pose(parameters, data, rule)
 

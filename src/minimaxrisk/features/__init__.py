@@ -1,1 +1,1 @@
-"""Instance features Psi(x): containers that the engines ask, and maps that make new columns."""
+"""Instance features Psi(x): containers that the engines ask, and kernels, which stand for scalar products."""

@@ -1,4 +1,4 @@
-"""Many problems whose instances are rows of one array, step by step together: columns and array kernels.
+"""Many problems whose instances are rows of one array, step by step together: columns and linear algebra.
 
 Problem p has n of the N rows, and columns that are those of the array, shifted and scaled. Engines ask for
 them divided by the radii, as in the moment constraints:
@@ -9,10 +9,11 @@ A product with all columns is one product with X for all problems, and two vecto
 columns of working sets are ever written down. Where a problem has B blocks of constraints, all on the same d
 columns, each block has radii of its own, and m = B d counts them block by block.
 
-``Kernels`` use the array API standard, and where it lacks a function, that of PyTorch or CuPy. A step of all
-problems is a few calls to the device, and nothing but the bounds comes back from it. ``NumPyKernels`` do the
-same problem by problem where that keeps a row in cache. What they compute for one problem depends on no other
-one, to the last bit: no sum runs over several problems. A container names its own in ``shared``.
+``BatchAlgebra`` uses the array API standard, and where it lacks a function, that of PyTorch or CuPy. A step
+of all problems is a few calls to the device, and nothing but the bounds comes back from it.
+``NumPyBatchAlgebra`` does the same problem by problem where that keeps a row in cache. What they compute for
+one problem depends on no other one, to the last bit: no sum runs over several problems. A container names its
+own in ``shared``.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class BatchColumns(Protocol):
         ...
 
 
-class Kernels(ABC):
+class BatchAlgebra(ABC):
     """Arrays have the problem as first index; the constraints of all its blocks come behind each other."""
 
     # Bytes of the device's memory that the problems of a batch may take together, and vectors that each has.
@@ -239,7 +240,7 @@ class MatrixColumns:
         return columns
 
 
-class NumPyKernels(Kernels):
+class NumPyBatchAlgebra(BatchAlgebra):
     """The same in plain NumPy and LAPACK."""
 
     is_numpy = True

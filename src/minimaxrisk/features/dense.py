@@ -31,7 +31,7 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.stored_tables import BLOCK_ELEMENTS, LARGE, StoredArray, Table
-from minimaxrisk.features.batched import TILE, NumPyKernels
+from minimaxrisk.features.batched import TILE, NumPyBatchAlgebra
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -92,7 +92,7 @@ class DenseFeatures(FeatureMatrix):
 
     @property
     def shared(self) -> SharedData:
-        return SharedData(id(self), self.shape[0], NumPyKernels)
+        return SharedData(id(self), self.shape[0], NumPyBatchAlgebra)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1

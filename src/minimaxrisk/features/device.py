@@ -3,7 +3,7 @@
 Shift and scale stand beside the data, on the device too. Every sum is added up in float64 from centred
 numbers, whatever the precision of the data. A block of columns at a time becomes float64, so that no second
 copy of the data is ever made. On CUDA devices with Triton one kernel does the same while it reads the data
-once (``device_kernels``), several times as fast. The methods that end with ``_on_device`` answer there;
+once (``device_fused``), several times as fast. The methods that end with ``_on_device`` answer there;
 the others answer in NumPy arrays.
 
 Data larger than the memory of the device come from the host in blocks of columns as they are needed: a tensor
@@ -23,10 +23,10 @@ from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
-from minimaxrisk.features.batched import BatchColumns, Kernels
+from minimaxrisk.features.batched import BatchAlgebra, BatchColumns
 from minimaxrisk.features.dense import DenseFeatures
 from minimaxrisk.features.device_constraints import MomentConstraintsOnDevice
-from minimaxrisk.features.device_kernels import fused_columns, fused_step, fused_sums, serve
+from minimaxrisk.features.device_fused import fused_columns, fused_step, fused_sums, serve
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -207,7 +207,7 @@ class DeviceFeatures(FeatureMatrix):
 
     @property
     def shared(self) -> SharedData:
-        return SharedData(id(self.data), self.shape[0], DeviceKernels)
+        return SharedData(id(self.data), self.shape[0], DeviceBatchAlgebra)
 
     def moment_constraints(self, tau: Any, lam: Any) -> MomentConstraintsOnDevice:
         return MomentConstraintsOnDevice(self, tau, lam)
@@ -440,7 +440,7 @@ def _refuse_sizes() -> None:
     )
 
 
-class DeviceKernels(Kernels):
+class DeviceBatchAlgebra(BatchAlgebra):
     """Those of the array API standard, on columns of an array on a device."""
 
     def _columns_of(self, features: Sequence[DeviceFeatures], lam: Any) -> BatchColumns:

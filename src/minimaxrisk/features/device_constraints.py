@@ -21,7 +21,7 @@ from minimaxrisk._utils.arrays import (
     to_numpy,
 )
 from minimaxrisk._utils.positive_definite import REGULARISATIONS, FactorisationError, cholesky_solve
-from minimaxrisk.features.device_kernels import copied, fused_nearby, has_kernels
+from minimaxrisk.features.device_fused import copied, fused_nearby, has_fused
 from minimaxrisk.features.moment_constraints import MomentConstraints, WorkingSet
 from minimaxrisk.features.working_rows import Rows
 
@@ -63,7 +63,7 @@ class MomentConstraintsOnDevice(MomentConstraints):
 
     def _places_of_nearest(self, k: int) -> IntArray:
         """From a list of those about as near as the nearest ones were, or if that fails by a look at all."""
-        xp, can_list, direction = self._xp, has_kernels(self._position), (self._direction, self._beyond)
+        xp, can_list, direction = self._xp, has_fused(self._position), (self._direction, self._beyond)
         for _ in range(LISTS if can_list and np.isfinite(self._threshold) else 0):
             listed = fused_nearby(self._position, *direction, self._threshold, LISTED + 2 * k)
             if listed is None:

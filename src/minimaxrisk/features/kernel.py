@@ -31,8 +31,8 @@ Kernel = str | Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class KernelMatrix:
-    """The products of any instances with those of the sample, as the parameters of an estimator say."""
+class KernelFunction:
+    """The function k: products of any instances with those of the sample, as the parameters say."""
 
     kernel: Kernel
     gamma: float | None = None
@@ -41,7 +41,7 @@ class KernelMatrix:
     origin: FloatArray | None = field(default=None, compare=False)  # subtracted from all instances
 
     @classmethod
-    def of(cls, parameters: Any, X: DataMatrix, masses: FloatArray) -> KernelMatrix:
+    def of(cls, parameters: Any, X: DataMatrix, masses: FloatArray) -> KernelFunction:
         """For a sample of instances with these masses.
 
         ``gamma="scale"`` is 1 / (n_features v) with v the mean variance of the columns.
@@ -60,7 +60,9 @@ class KernelMatrix:
 
     def moved(self, X: DataMatrix) -> DataMatrix:
         """Instances as the kernel takes them."""
-        return X if self.origin is None or sparse.issparse(X) else X - self.origin
+        if self.origin is None:
+            return X
+        return (X.toarray() if sparse.issparse(X) else X) - self.origin
 
     def __call__(self, X: DataMatrix, fitted: Any) -> FloatArray:
         """Products of the rows of X with those of ``fitted``; X as it is for a kernel computed beforehand."""
@@ -75,8 +77,6 @@ class KernelMatrix:
                 )
         else:
             options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            if self.origin is not None and sparse.issparse(X):
-                X = X.toarray()
             found = pairwise_kernels(
                 self.moved(X), self.moved(fitted), metric=self.kernel, filter_params=True, **options
             )

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, entries_at, namespace_of, to_numpy
-from minimaxrisk.features.batched import Kernels
+from minimaxrisk.features.batched import BatchAlgebra
 from minimaxrisk.features.moment_constraints import MomentConstraints, MomentConstraintsInMemory
 from minimaxrisk.features.working_rows import DenseRows, Rows
 
@@ -151,7 +151,7 @@ class SharedData(NamedTuple):
 
     key: int  # equal for problems on the same array
     n_rows: int  # what a product with one column costs: all rows of a matrix, the instances on a device
-    kernels: type[Kernels]
+    algebra: type[BatchAlgebra]
 
 
 class FeatureMatrix(Protocol):

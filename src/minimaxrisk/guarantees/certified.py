@@ -125,7 +125,10 @@ class Certified(Capable, ABC):
         return self
 
     def _parameters_of_set(self) -> Any:
-        """The estimator whose parameters say what the uncertainty set is."""
+        """After a fit: the fitted estimator whose parameters say what the uncertainty set is.
+
+        ``_parameters_of_fit`` is its counterpart before and during a fit.
+        """
         return self
 
     def _without_callback(self) -> Certified:
@@ -157,7 +160,10 @@ class Certified(Capable, ABC):
 
     @abstractmethod
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
-        """Everything that the fit stored, beside what the data and the proof make of it."""
+        """Everything that the fit stored, beside what the data and the proof make of it.
+
+        ``claims.py`` has them: ``claims_of_linear``, ``claims_of_average`` and ``claims_of_ball``.
+        """
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ distribution alone. A claim that cannot be recomputed is a problem in words. ``v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -102,10 +102,12 @@ def claims_of_ball(model: Any, posed: PosedBall) -> Iterator[Claim]:
     yield _claim_of_iterations(model)
     yield from _claims_of_set(model, posed)
     # What predicts, besides the coefficients.
-    if model._products != posed.products:
+    products, space = posed.products_and_space(has_origin=model._products.origin is not None)
+    if replace(model._products, gamma=products.gamma) != products:
         yield Claim(problem="the kernel is not the one that the parameters and the data give")
-    yield Claim("the origin of the kernel", model._products.origin, posed.products.origin)
-    for stored, again in zip(vars(model._space).values(), vars(posed.space).values(), strict=True):
+    yield Claim("gamma of the kernel", model._products.gamma, products.gamma)
+    yield Claim("the origin of the kernel", model._products.origin, products.origin)
+    for stored, again in zip(vars(model._space).values(), vars(space).values(), strict=True):
         yield Claim("the mean of the kernel", stored, again)
     kept, is_kept = model.X_fit_, model.kernel not in ("linear", "precomputed")
     if (kept is not None) != is_kept or (

@@ -301,7 +301,8 @@ def _judged_by_own_set(model: Any, rule: str, fit: PosedFit | None) -> JudgedRul
         known = model.threshold_ - smallest if fitted.threshold is None else None
         return JudgedRule(fitted, rule, float(model.worst_case_error_), known=known, smallest=smallest)
     assert fit is not None
-    return judged_by_program(model, worst_case_of_rule(model, fit.data, rule, fit.posed), rule)
+    worst = worst_case_of_rule(model, fit.data, rule, fit.posed_by_stored_radius)
+    return judged_by_program(model, worst, rule)
 
 
 def _judged_by_set(model: Any, plain: TrainingData, posed: PosedBox) -> list[JudgedRule]:

@@ -17,6 +17,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk.guarantees.certified import FittedRule, certified, check_supported, unwrapped
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedBox, pose_by
+from minimaxrisk.problem.sets import Posed
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import GivenRadii, Multiple
@@ -42,12 +43,14 @@ class PosedFit:
     transformer : fitted transformer or None, default=None
         What made the features of the model from ``X``, such as a ``ClippedScaler``; None for a pipeline takes
         its own steps.
+    X_transformed : {array-like, sparse matrix} or None, default=None
+        What the transformer made of ``X``; None has it made where it is needed.
+    learner : estimator or None, default=None
+        What is to be fitted anew where other samples are to give a model in the same way; None for the model
+        as it was passed, which may have chosen its radius.
 
     Attributes
     ----------
-    learner : estimator
-        What is to be fitted anew where other samples are to give a model in the same way: the model, or what
-        chose its radius.
     certificate : Certificate or None
         What ``verify`` found; None before.
 
@@ -72,11 +75,13 @@ class PosedFit:
         X_unlabeled: Any = None,
         groups: Any = None,
         transformer: Any = None,
+        X_transformed: Any = None,
+        learner: Any = None,
     ) -> None:
         model, before = unwrapped(model)
         if before is not None and transformer is not None:
             raise ValueError("transformer must be None for a pipeline, which has steps of its own.")
-        self.learner = model
+        self.learner = model if learner is None else learner
         transformer = before if transformer is None else transformer
         self.model: Any = certified(model)
         if X is None or y is None:
@@ -85,11 +90,14 @@ class PosedFit:
             check_is_fitted(transformer)
         self.X, self.y, self.transformer = X, y, transformer
         self.sample_weight, self.X_unlabeled, self.groups = sample_weight, X_unlabeled, groups
+        self._made = X_transformed
         self.certificate: Certificate | None = None
 
     @cached_property
     def X_transformed(self) -> Any:  # noqa: N802  # X is what scikit-learn calls it
         """The instances as the model saw them."""
+        if self._made is not None:
+            return self._made
         return self.X if self.transformer is None else self.transformer.transform(self.X)
 
     @cached_property
@@ -100,17 +108,17 @@ class PosedFit:
         )
 
     @cached_property
-    def posed_anew(self) -> Any:
+    def posed_anew(self) -> Posed:
         """The problem that a fit poses: radii by the rule of the parameters, with the same draws."""
         kind, parameters = self.model._set_kind, self.model._parameters_of_set()
         return kind.pose(parameters, self.data, kind.radius_rule(parameters, self.model.radius_seed_))
 
     @cached_property
-    def posed(self) -> PosedBox:
-        """The box of the model: the one posed anew if that was done and has the same factor."""
+    def posed_by_stored_radius(self) -> PosedBox:
+        """The box with the factor that the fit found; the one posed anew if that was done and has it."""
         check_supported(self.model, "worst_case")
         done = self.__dict__.get("posed_anew")
-        if done is not None and done.radii.factor == self.model.radius_:
+        if isinstance(done, PosedBox) and done.radii.factor == self.model.radius_:
             return done
         return pose_as_fitted(self.model, self.data)
 
@@ -127,8 +135,7 @@ class PosedFit:
     def _with_radii(self, data: TrainingData, rule: RadiusRule) -> PosedBox:
         """A box on the features of the model with other radii, and a free marginal."""
         if self._has_posed(data):
-            posed: PosedBox = self.posed_anew.with_radii(rule, marginal_is_known=False)
-            return posed
+            return self.posed_by_stored_radius.with_radii(rule, marginal_is_known=False)
         return pose_with(self.model, data, rule)
 
 
@@ -180,6 +187,12 @@ def weight_kind_of(parameters: Any) -> str:
     return "importance" if is_guess else str(parameters.weight_kind)
 
 
+def data_for_fit(estimator: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
+    """The data, checked for an estimator, with class weights and the kind of weights by the parameters."""
+    weighting = {"class_weight": parameters.class_weight, "weight_kind": weight_kind_of(parameters)}
+    return check_training_data(estimator, X, y, **{**weighting, **more})
+
+
 def check_classes(model: Any, data: TrainingData) -> None:
     if not np.array_equal(data.classes, model.classes_):
         raise ValueError(
@@ -204,17 +217,18 @@ def training_data_of(
     weight_kind: str | None = None,
 ) -> TrainingData:
     """The data, checked against the columns and with the class weights of a fitted model."""
-    parameters = model._parameters_of_set()
-    return check_training_data(
+    others: dict[str, Any] = {} if with_class_weight else {"class_weight": None}
+    others |= {} if weight_kind is None else {"weight_kind": weight_kind}
+    return data_for_fit(
         model,
+        model._parameters_of_set(),
         X,
         y,
         sample_weight=sample_weight,
-        class_weight=parameters.class_weight if with_class_weight else None,
-        weight_kind=weight_kind or weight_kind_of(parameters),
         X_unlabeled=X_unlabeled,
         groups=groups,
         reset=False,
+        **others,
     )
 
 

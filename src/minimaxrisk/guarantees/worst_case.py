@@ -109,8 +109,9 @@ def worst_case(
     check_classes(fit.model, fit.data)
     fitted: Any = fit.model._fitted_rule()
     parameters = fit.model._parameters_of_set()
-    loss = loss_of_rule(fitted, rule, fit.data, fit.posed)
-    largest, smallest = (worst_case_of_loss(each, fitted, parameters, fit.posed) for each in (loss, -loss))
+    posed = fit.posed_by_stored_radius
+    loss = loss_of_rule(fitted, rule, fit.data, posed)
+    largest, smallest = (worst_case_of_loss(each, fitted, parameters, posed) for each in (loss, -loss))
     return WorstCase(
         rule=rule,
         lower=max(0.0, -smallest.upper),

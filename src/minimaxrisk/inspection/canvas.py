@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.guarantees.certified import check_supported, unwrapped
 from minimaxrisk.inspection.chart import ALARM, INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
-from minimaxrisk.samples.validation import check_new_data
+from minimaxrisk.samples.validation import canonical, check_new_data
 
 # Okabe and Ito's colours, which most colour-blind people tell apart.
 BLUE, ORANGE, SKY, VERMILION = "#0072B2", "#E69F00", "#56B4E9", "#D55E00"
@@ -200,7 +201,8 @@ def seen_by(model: Any, X: Any) -> DataMatrix:
     applied.
     """
     inner, before = unwrapped(model)
-    return in_memory(check_new_data(inner, X if before is None else before.transform(X)))
+    seen = in_memory(check_new_data(inner, X if before is None else before.transform(X)))
+    return canonical(seen) if sparse.issparse(seen) else seen
 
 
 def names_of_columns(model: Any, given: Any = None) -> list[str] | None:

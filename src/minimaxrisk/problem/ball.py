@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
+from minimaxrisk.features.kernel import WITHOUT_ORIGIN, KernelFunction, KernelSpace
 from minimaxrisk.features.matrix import Coding, make_coding
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
 from minimaxrisk.problem.rule import instance_thresholds, orientation
@@ -95,7 +95,7 @@ class PosedBall:
     problem: Ball
     instances: Instances
     radii: Radii
-    products: KernelMatrix
+    products: KernelFunction
     space: KernelSpace
     X: DataMatrix
 
@@ -113,6 +113,17 @@ class PosedBall:
     def rule_for_labellings(self, rule: BallRadiusRule) -> BallRadiusRule:
         """The rule, with what it can share among labellings: nothing."""
         return rule
+
+    def products_and_space(self, *, has_origin: bool) -> tuple[KernelFunction, KernelSpace]:
+        """Those of the same instances in a container that has an origin or not.
+
+        A sparse X is not moved, and a dense one is. That changes products, but none of the centred ones.
+        """
+        if has_origin == (self.products.origin is not None) or self.products.kernel not in WITHOUT_ORIGIN:
+            return self.products, self.space
+        products = replace(self.products, origin=self.instances.weights @ self.X if has_origin else None)
+        plain, has_intercept = products(self.X, self.X), self.space.constant > 0.0
+        return products, KernelSpace.of(plain, self.instances.weights, fit_intercept=has_intercept)
 
     def linear(self, dual_coef: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients on the columns and intercepts, for the linear kernel."""
@@ -139,7 +150,7 @@ def pose_ball(parameters: Any, data: TrainingData, rule: BallRadiusRule) -> Pose
                 f"{data.X.shape}."
             )
         X = X[:, instances.rows]
-    products = KernelMatrix.of(parameters, X, instances.weights)
+    products = KernelFunction.of(parameters, X, instances.weights)
     plain = products(X, X)
     if not np.allclose(plain, plain.T, rtol=1e-8, atol=1e-8 * float(np.abs(plain).max(initial=0.0))):
         raise ValueError("the kernel must be symmetric, but k(x, x') and k(x', x) differ.")

@@ -44,7 +44,7 @@ ROUNDING_FRACTION = 1e-6
 
 @dataclass(frozen=True)
 class Box:
-    """Everything an engine or a certificate may know about the data.
+    """The problem with a box of means: all that an engine or a certificate may know about the data.
 
     The vectors of the moments are where the features are, on a device for example, and so are reductions over
     them. An engine that knows NumPy alone asks for ``tau`` and ``lam``, which copies them once.

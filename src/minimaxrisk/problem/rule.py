@@ -21,7 +21,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, columns_of
 from minimaxrisk._utils.stored_tables import product_with_columns, some_rows_at_a_time
-from minimaxrisk.features.kernel import KernelMatrix, KernelSpace
+from minimaxrisk.features.kernel import KernelFunction, KernelSpace
 from minimaxrisk.features.matrix import Coding, ColumnScale
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class AverageRule:
 class KernelRule:
     """A rule by products with the instances of its sample: coefficients (1 or K rows), threshold."""
 
-    products: KernelMatrix
+    products: KernelFunction
     space: KernelSpace
     fitted: DataMatrix | None  # None where X holds products with all rows of the sample
     rows: IntArray  # of the sample

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from minimaxrisk.problem.ball import PosedBall, pose_ball
 from minimaxrisk.problem.pose import PosedBox, pose_by
-from minimaxrisk.uncertainty.ball_radius import ball_radius_rule_of
+from minimaxrisk.uncertainty.ball_radius import BallRadiusRule, ball_radius_rule_of
+from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import radius_rule_of
 
 Posed: TypeAlias = PosedBox | PosedBall
@@ -26,8 +27,8 @@ class SetKind:
     their coverage only if ``is_checked``. ``pose(parameters, data, rule)`` is the problem of the data.
     """
 
-    radius_rule: Callable[..., Any]
-    pose: Callable[..., Any]
+    radius_rule: Callable[..., RadiusRule | BallRadiusRule]
+    pose: Callable[..., Posed]
 
 
 # An interval for the mean of each feature; one distance for the mean of all features together.

@@ -154,10 +154,14 @@ def _ranks(keys: np.ndarray, codes: IntArray) -> IntArray:
 
 
 def _sparse_row_codes(X: DataMatrix, kept: IntArray) -> IntArray:
-    """The same for CSR rows with sorted indices and no stored zeros."""
-    keys = [
-        (X.indices[a:b].tobytes(), X.data[a:b].tobytes())
-        for a, b in zip(X.indptr[kept], X.indptr[kept + 1], strict=True)
-    ]
+    """The same ranks for CSR rows with sorted indices and no stored zeros.
+
+    Of two rows that differ first in a column, the one with a zero there comes first. So a stored entry counts
+    by how early its column is, then by its bytes, and a row that goes on comes after one that ends.
+    """
+    big_endian = X.indices.dtype.newbyteorder(">")  # whose bytes are in the order of the numbers
+    entries = np.empty(X.nnz, dtype=[("earliness", big_endian), ("value", np.float64)])
+    entries["earliness"], entries["value"] = X.shape[1] - X.indices, X.data
+    keys = [entries[a:b].tobytes() for a, b in zip(X.indptr[kept], X.indptr[kept + 1], strict=True)]
     rank = {key: i for i, key in enumerate(sorted(set(keys)))}
     return np.array([rank[key] for key in keys], dtype=np.intp)

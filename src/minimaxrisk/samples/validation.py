@@ -174,7 +174,7 @@ def check_training_data(
         _explain_samples_in_columns(X, y, error)
         raise
     if sparse.issparse(X):
-        X = _canonical(X)
+        X = canonical(X)
     weights = _check_weights(sample_weight, y)
     used = weights > 0
     labels = np.zeros(len(y), dtype=np.intp)
@@ -275,7 +275,7 @@ def _with_unlabeled(estimator: Any, data: TrainingData, X_unlabeled: Any) -> Tra
     except (TypeError, ValueError) as error:
         raise ValueError(f"X_unlabeled does not match X: {error}") from error
     if sparse.issparse(data.X) or sparse.issparse(more):
-        X = _canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
+        X = canonical(sparse.vstack([sparse.csr_array(data.X), sparse.csr_array(more)]).tocsr())
     elif isinstance(data.X, Table) or isinstance(more, Table):
         X = np.vstack([_in_memory(data.X), _in_memory(more)])
     elif is_foreign(data.X):
@@ -476,7 +476,7 @@ def _explain_other_columns(estimator: Any, X: Any, error: Exception) -> None:
         ) from error
 
 
-def _canonical(X: DataMatrix) -> DataMatrix:
+def canonical(X: DataMatrix) -> DataMatrix:
     """A copy in CSR with sorted indices, no duplicates and no stored zeros."""
     X = X.copy()
     X.sum_duplicates()

@@ -1,6 +1,6 @@
 """The result of a fit, as lines for the terminal and as an object for programs.
 
-The sentences are those of the page (``report.claims``), with the advice of the command line.
+The sentences are those of the page (``report.verdict``), with the advice of the command line.
 """
 
 from __future__ import annotations
@@ -18,19 +18,6 @@ from minimaxrisk.app.cli.options import Outputs
 from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
-from minimaxrisk.app.report.claims import (
-    NO_BOUND,
-    NOT_BETTER,
-    PREDICT,
-    about_ball,
-    beats_majority,
-    best_bound,
-    headline,
-    majority_claim,
-    r_star_claim,
-    standing,
-    veto,
-)
 from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
 from minimaxrisk.app.report.findings import FeatureTable
 from minimaxrisk.app.report.phrases import (
@@ -43,6 +30,19 @@ from minimaxrisk.app.report.phrases import (
     shortened,
 )
 from minimaxrisk.app.report.tables import rival_table
+from minimaxrisk.app.report.verdict import (
+    NO_BOUND,
+    NOT_BETTER,
+    PREDICT,
+    about_ball,
+    beats_majority,
+    best_bound,
+    headline,
+    majority_claim,
+    r_star_claim,
+    standing,
+    veto,
+)
 from minimaxrisk.guarantees.statement import ErrorBound
 
 COMMAND_LINE = Advice(

@@ -141,8 +141,8 @@ def train(
         classifier.fit(seen, study.y, groups=together.groups)
     if has_iterations:
         classifier.set_params(callback=None)
-    fit = PosedFit(classifier, X, study.y, groups=together.groups, transformer=scaler)
-    fit.X_transformed = seen  # not transformed again
+    groups = together.groups
+    fit = PosedFit(classifier, X, study.y, groups=groups, transformer=scaler, X_transformed=seen)
     verify(fit)
     return Trained(study, fit, imputer, together)
 

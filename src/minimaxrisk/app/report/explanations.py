@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimaxrisk.app.report import claims
-from minimaxrisk.app.report.claims import DRAWN, MOST_COMMON, PREDICT, ROUNDING, SCORE
+from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.findings import Findings, Rivals
 from minimaxrisk.app.report.phrases import (
     capital,
@@ -25,6 +24,7 @@ from minimaxrisk.app.report.phrases import (
     rounded,
     share,
 )
+from minimaxrisk.app.report.verdict import DRAWN, MOST_COMMON, PREDICT, ROUNDING, SCORE
 from minimaxrisk.guarantees.statement import SAME_LAW
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -93,24 +93,25 @@ def meaning(findings: Findings, advice: Advice) -> list[Entry]:
 
 
 def _about_r_star(findings: Findings, advice: Advice) -> Entry:
-    whom = claims.for_whom(findings)
+    whom = verdict.for_whom(findings)
     kind = {
-        "bound": f"Here it is a bound: with {claims.stated_confidence(findings)} confidence, if the "
+        "bound": f"Here it is a bound: with {verdict.stated_confidence(findings)} confidence, if the "
         "assumptions of the rule that chose the radii hold, the true "
-        f"{claims.error_name(findings)} is at most R* {whom}. {_beyond_training(findings, advice)}",
+        f"{verdict.error_name(findings)} is at most R* {whom}. {_beyond_training(findings, advice)}",
         "score": f"Here it is {SCORE}: {_outside(findings)}, and the true error can be larger than R*.",
         "given": f"It bounds the error {whom}, if the true means lie within the given radii. "
         "The data cannot tell whether they do.",
-    }[claims.standing(findings)]
-    if claims.learned_nothing(findings):
+    }[verdict.standing(findings)]
+    if verdict.learned_nothing(findings):
         kind = "At this value it guarantees nothing: over this set no rule does better than guessing."
     text = (
-        f"The largest {claims.error_name(findings)} of {DRAWN}, that is, at random with these probabilities, "
-        f"over {claims.the_set(findings)}. The probabilities were chosen to make it small. {kind}"
+        f"The largest {verdict.error_name(findings)} of {DRAWN}, that is, at random with these "
+        f"probabilities, over {verdict.the_set(findings)}. The probabilities were chosen to make it small. "
+        f"{kind}"
     )
     if findings.fit.class_weight:
         text += (
-            f" {claims.WEIGHTED[findings.fit.class_weight]} With classes as common as here the error can be "
+            f" {verdict.WEIGHTED[findings.fit.class_weight]} With classes as common as here the error can be "
             "larger. Errors of left-out samples count every sample alike and are not comparable with R*."
         )
     if findings.fit.n_members is not None:
@@ -128,7 +129,7 @@ def _about_r_star(findings: Findings, advice: Advice) -> Entry:
 def _beyond_training(findings: Findings, advice: Advice) -> str:
     """Where the error for new samples is told."""
     who = "For other samples it can be larger"
-    if claims.knows_instances(findings):
+    if verdict.knows_instances(findings):
         who = "R* was made small on these instances, so it is usually larger on new ones"
     if findings.radius.coverage is None:
         who += f"; for a model fitted with a named radius such as {advice.covering_radius},"
@@ -207,7 +208,7 @@ def _about_noise(findings: Findings, advice: Advice) -> Entry:
         return Entry(name, "not computed", text)
     n = test.n_permutations
     value = "none" if test.noise_floor is None else share(test.noise_floor)
-    kind = "nothing" if claims.says_nothing(findings) else claims.evidence(findings)
+    kind = "nothing" if verdict.says_nothing(findings) else verdict.evidence(findings)
     text = NOISE_WORDS[kind].format(n=n)
     if kind in ("signal", "doubtful") and test.n_no_larger == 0:
         text += f" It is the smallest p-value that {n} permutations can give."
@@ -252,7 +253,7 @@ def _about_predict(findings: Findings) -> Entry:
             "which is common with few samples and wide radii. That does not mean that the predicted classes "
             "are wrong, only that the set of distributions does not rule it out."
         )
-    elif claims.standing(findings) == "score":
+    elif verdict.standing(findings) == "score":
         text += "Like R* it is a score here: the set need not contain the true distribution."
     else:
         text += "It holds under the same conditions as R*."
@@ -261,7 +262,7 @@ def _about_predict(findings: Findings) -> Entry:
 
 def _about_guessing(findings: Findings) -> Entry:
     data = findings.data
-    text = f"{capital(claims.majority_claim(findings))}: a classifier that errs as often has learned nothing"
+    text = f"{capital(verdict.majority_claim(findings))}: a classifier that errs as often has learned nothing"
     if findings.fit.class_weight:
         text += ", though that is not comparable with R*, which weights the classes."
     elif findings.fit.upper >= data.majority_error:
@@ -300,7 +301,7 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     found = findings.guarantee
     if found is None:
         return [f"Not computed: {advice.guarantee} to add it."]
-    best = claims.bound_with_confidence(findings)
+    best = verdict.bound_with_confidence(findings)
     left_out = [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
     if best is None:
         without = dict.fromkeys(one.reason for one in found.side_by_side)
@@ -315,7 +316,7 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
         f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
         "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
         "one trained on the samples that were not held out.",
-        " ".join([f"The smallest: {best.assumption} {SAME_LAW}", *claims.says_little(findings)]),
+        " ".join([f"The smallest: {best.assumption} {SAME_LAW}", *verdict.says_little(findings)]),
     ]
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
@@ -433,7 +434,7 @@ def about_probabilities(findings: Findings) -> str:
 
 def caution(findings: Findings) -> list[str]:
     """For those who read a section on its own."""
-    if claims.noise_verdict(findings) != "noise":
+    if verdict.noise_verdict(findings) != "noise":
         return []
     return ["No signal was found: shuffled labels would give much the same picture as the following."]
 
@@ -525,7 +526,7 @@ def about_suspects(findings: Findings) -> list[str]:
     rest is spread evenly, so that all samples whose own label weighs more share one weight on the other.
     """
     shown = findings.worst_case
-    if claims.learned_nothing(findings):
+    if verdict.learned_nothing(findings):
         return ["Nothing was learned, so the worst case does not single out any sample."]
     if not findings.suspects:
         return ["The worst case leaves every sample its own label: none stands out."]
@@ -536,7 +537,7 @@ def about_suspects(findings: Findings) -> list[str]:
         "and so do unusual and borderline ones: this is a list of samples to check, not proof of a mistake."
     )
     texts = [*caution(findings), _who_stands_out(findings), reading]
-    if claims.knows_instances(findings):
+    if verdict.knows_instances(findings):
         texts.append("Every sample keeps its share of the whole here; only labels may change.")
     elif findings.fit.coding == "signed":
         who = "all samples" if all_tie(findings) else "all samples whose own label weighs more"

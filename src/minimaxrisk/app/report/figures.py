@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from minimaxrisk.app.report.claims import DRAWN, PREDICT
 from minimaxrisk.app.report.explanations import of_permutations, suspects_caption
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, outward, share
 from minimaxrisk.app.report.vega import Figure, legend_of, specs_of
+from minimaxrisk.app.report.verdict import DRAWN, PREDICT
 from minimaxrisk.inspection import BoundPathDisplay
 from minimaxrisk.inspection.chart import INK, MAIN, SOFT, Axis, Chart, Mark, class_colour
 from minimaxrisk.inspection.errors import ROWS

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.app.report import claims
+from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.explanations import Advice, Entry, in_doubt
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, percent, quoted, share, shortened
@@ -62,7 +62,7 @@ def _features_used(findings: Findings) -> Entry:
     fit, of_all = findings.fit, f"of {findings.data.n_features:,}"
     if fit.ball_weight is None:
         return Entry("Features used", f"{fit.n_selected:,}", of_all)
-    ball = claims.about_ball(fit.ball_weight)
+    ball = verdict.about_ball(fit.ball_weight)
     return Entry("Features selected", f"{fit.n_selected:,}", f"{of_all}; {ball}")
 
 
@@ -71,10 +71,10 @@ def _signal(findings: Findings) -> Entry:
     if test is None:
         return Entry(name, "–", NOT_COMPUTED)
     n = count(test.n_permutations, "permutation")
-    says = SIGNAL[claims.evidence(findings)]
-    if says == SIGNAL["signal"] and claims.veto(findings) is not None:
+    says = SIGNAL[verdict.evidence(findings)]
+    if says == SIGNAL["signal"] and verdict.veto(findings) is not None:
         says = "something tells the classes apart"
-    if claims.says_nothing(findings):
+    if verdict.says_nothing(findings):
         says = "cannot tell: no feature was selected"
     is_smallest = test.pvalue * (test.n_permutations + 1) < 1.5
     how = f"the smallest possible with {n}" if is_smallest else f"from {n} of the labels"
@@ -96,17 +96,17 @@ def _left_out_error(findings: Findings) -> Entry:
 
 
 def _bound(findings: Findings) -> Entry:
-    name, best = "At most, for new samples", claims.bound_with_confidence(findings)
-    if claims.veto(findings) is not None:
-        return Entry(name, "–", claims.NO_BOUND)
+    name, best = "At most, for new samples", verdict.bound_with_confidence(findings)
+    if verdict.veto(findings) is not None:
+        return Entry(name, "–", verdict.NO_BOUND)
     if best is None:
         is_missing = findings.guarantee is None
         return Entry(name, "–", NOT_COMPUTED if is_missing else "no bound comes with a confidence")
     assert best.confidence is not None
-    whose = claims.whose_error(findings, best).removeprefix(f"{claims.PREDICT} for ")
+    whose = verdict.whose_error(findings, best).removeprefix(f"{verdict.PREDICT} for ")
     if best.rule == "constant":
         whose += ", which says nothing about the features"
-    elif claims.is_guarantee_empty(findings):
+    elif verdict.is_guarantee_empty(findings):
         whose += ", which is no better than predicting one class for all"
     return Entry(name, f"{best.value:.1%}", f"with {percent(best.confidence)} confidence, for {whose}")
 
@@ -128,7 +128,7 @@ class TopFeature:
 def top_features(findings: Findings) -> list[TopFeature]:
     """The most important ones; none where they are what noise gives."""
     table, classes = findings.features, findings.data.classes
-    if claims.evidence(findings) == "noise":
+    if verdict.evidence(findings) == "noise":
         return []
     rows = []
     for j in range(min(N_FEATURES, table.n_selected)):
@@ -149,9 +149,9 @@ def top_features(findings: Findings) -> list[TopFeature]:
 
 def about_top_features(findings: Findings) -> str:
     """What stands in place of the list, or under it."""
-    if claims.selected_nothing(findings):
+    if verdict.selected_nothing(findings):
         return "None was selected."
-    if claims.evidence(findings) == "noise":
+    if verdict.evidence(findings) == "noise":
         return "None to rely on: with shuffled labels others would be selected as readily."
     return ""
 
@@ -169,13 +169,13 @@ class LookedAt:
 
 def samples_to_look_at(findings: Findings) -> list[LookedAt]:
     """Misclassified ones first, those first whose own class had the least probability; then doubtful ones."""
-    if findings.left_out is None or claims.evidence(findings) == "noise":
+    if findings.left_out is None or verdict.evidence(findings) == "noise":
         return []
     rows = [
         LookedAt(shortened(one.name, LONGEST), one.own, one.named, True, share(one.own_probability))
         for one in findings.left_out.errors[:N_SAMPLES]
     ]
-    if in_doubt(findings) == "few" and not claims.learned_nothing(findings):
+    if in_doubt(findings) == "few" and not verdict.learned_nothing(findings):
         shown, wrong = findings.worst_case, {one.name for one in findings.left_out.errors}
         for one in findings.suspects[: shown.n_ambiguous]:
             if len(rows) < N_SAMPLES and one.name not in wrong:
@@ -191,7 +191,7 @@ def about_samples(findings: Findings, advice: Advice) -> str:
     """What stands in place of the list."""
     if findings.left_out is None:
         return f"Not known: {findings.cross_validation_skipped or f'{advice.folds} shows them.'}"
-    if claims.evidence(findings) == "noise":
+    if verdict.evidence(findings) == "noise":
         return "None stands out: too many are misclassified."
     return "" if samples_to_look_at(findings) else "None was misclassified when it was left out."
 
@@ -234,7 +234,7 @@ def scores_figure(findings: Findings) -> Figure | None:
     Of two classes it is the score of the second one, of more that of the own class minus the best other.
     """
     found, folds = findings.left_out, findings.cross_validation
-    if found is None or folds is None or found.margins is None or claims.selected_nothing(findings):
+    if found is None or folds is None or found.margins is None or verdict.selected_nothing(findings):
         return None
     classes, own, is_wrong = findings.data.classes, folds.own, folds.predicted != folds.own
     is_pair = len(classes) == 2
@@ -326,7 +326,7 @@ def _spec(
     ]
     ring = {**POINT, "size": 1.7 * size, "stroke": INK, "strokeWidth": 1.6}
     name = {"type": "text", "color": INK, "fontSize": 11, "baseline": "middle"}
-    named = {} if claims.evidence(findings) == "noise" else _named(findings, dots, domain)
+    named = {} if verdict.evidence(findings) == "noise" else _named(findings, dots, domain)
     at = {"x": x, "y": y}
     layers: list[Any] = [
         layer(

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -86,7 +86,8 @@ from minimaxrisk.inspection.canvas import (
     names_of_columns,
     seen_by,
 )
-from minimaxrisk.samples.validation import positions_of_labels, refuse_other_order
+from minimaxrisk.problem.pose import PosedBox
+from minimaxrisk.samples.validation import canonical, positions_of_labels, refuse_other_order
 
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25
@@ -131,7 +132,8 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     classifier, seen, y, own = subject.fit.model, subject.fit.X_transformed, subject.fit.y, subject.own
     clock = Stopwatch(wanted.progress)
     clock.begin("certificate")
-    radius = summarise_radius(classifier, subject.fit.posed_anew)
+    # A model that selects columns has a box.
+    radius = summarise_radius(classifier, cast("PosedBox", subject.fit.posed_anew))
     fit = _summarise_fit(subject, radius, is_brief=wanted.is_brief)
     clock.begin("permutation test")
     test = _permuted(subject, wanted)
@@ -213,7 +215,8 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
     certificate, doubled = verify(fit), min(1.0, 2.0 * float(model.worst_case_error_))
     of_predict = None
     if radius.covers or not is_brief:
-        of_predict = min(doubled, worst_case_of_rule(fit.model, fit.data, "predict", fit.posed).upper)
+        largest = worst_case_of_rule(fit.model, fit.data, "predict", fit.posed_by_stored_radius).upper
+        of_predict = min(doubled, largest)
     parameters, has_members = model._parameters_of_set(), can(model, MEMBERS)
     weighting = parameters.class_weight
     return FitSummary(
@@ -300,7 +303,7 @@ def _path_around(
     radii = np.geomspace(PATH_FROM * model.radius_, PATH_TO * model.radius_, wanted.n_radii)
     radii[int(np.argmin(np.abs(radii - model.radius_)))] = model.radius_
     with quiet_fits():
-        path = path_of(model, subject.fit.data, radii, posed=subject.fit.posed_anew)
+        path = path_of(model, subject.fit.data, radii, posed=subject.fit.posed_by_stored_radius)
     return BoundPathDisplay.from_result(path), None
 
 
@@ -321,7 +324,7 @@ def _short_list(
     if n_folds < 2:
         return None, "a class has too few samples to leave some out."
     clock.begin("short list")
-    posed, data = subject.fit.posed_anew, subject.fit.data
+    posed, data = subject.fit.posed_by_stored_radius, subject.fit.data
     radii = default_radii(model, data, posed)
     radii = radii[radii >= SHORT_LIST_FROM * radii[-1]]
     choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
@@ -454,7 +457,7 @@ class Subject:
         if fit is not None:
             model, X, y, scaler = fit.learner, fit.X, fit.y, fit.transformer
         else:
-            X = to_numpy(computed(X))  # a report looks at single samples
+            X = _table_of(X)
         learner = model if scaler is None else make_pipeline(scaler, model)
         last, transformer = unwrapped(learner)
         classifier: Any = certified(last, "report")
@@ -474,8 +477,15 @@ class Subject:
         several = transformer is None or isinstance(transformer, Pipeline)
         before = transformer if several else make_pipeline(transformer)
         if fit is None:
-            fit = PosedFit(_without_names(classifier), X, y, groups=groups, transformer=transformer)
-            fit.learner, fit.X_transformed = last, seen_by(learner, X)
+            fit = PosedFit(
+                _without_names(classifier),
+                X,
+                y,
+                groups=groups,
+                transformer=transformer,
+                X_transformed=seen_by(learner, X),
+                learner=last,
+            )
         return cls(
             fit=fit,
             learner=learner,
@@ -505,6 +515,13 @@ class Subject:
             return clipping(self.fit.transformer.limit)
         names = [type(step).__name__ for _, step in self.before.steps if step not in (None, "passthrough")]
         return f"as {listed(names)} made them" if names else None
+
+
+def _table_of(X: Any) -> Any:
+    """As passed, with a shape and in memory, because a report looks at single samples and counts zeros."""
+    if sparse.issparse(X):
+        return canonical(X.tocsr())
+    return to_numpy(computed(X if hasattr(X, "shape") else np.asarray(X)))
 
 
 def _without_names(classifier: Any) -> Any:

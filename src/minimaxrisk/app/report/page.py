@@ -26,7 +26,7 @@ import numpy as np
 
 from minimaxrisk._utils import environment
 from minimaxrisk.app.atomic import checked_destination, write_whole
-from minimaxrisk.app.report import claims, explanations, first_screen, tables
+from minimaxrisk.app.report import explanations, first_screen, tables, verdict
 from minimaxrisk.app.report.explanations import PYTHON, Advice
 from minimaxrisk.app.report.figures import (
     comparison_figure,
@@ -45,6 +45,7 @@ from minimaxrisk.app.report.phrases import count, unbroken
 from minimaxrisk.app.report.tables import check_links, gene_links, gene_table
 from minimaxrisk.app.report.vega import CONFIG, Figure, more_colours
 from minimaxrisk.app.storage import current_versions, fingerprint
+from minimaxrisk.guarantees.verification import verify
 
 # Pixels of the frame in a notebook; the page scrolls inside.
 FRAME_HEIGHT = 820
@@ -159,7 +160,7 @@ def report(
         * ``n_folds=10`` of the cross-validation, drawn ``n_repeats=1`` times;
         * ``n_radii=5`` of the path of R* over radii; 0 leaves out errors over the number of features, too;
         * ``guarantee=True``: bounds on the error for new samples at the model's confidence, or what
-          ``error_bound`` found before. A model whose certificate does not hold gets none;
+          ``error_bound`` found before;
         * ``has_rivals=False``: other classifiers on the same folds, which take longer than most of the rest;
         * ``n_jobs=None`` processes, as in joblib, and the seed ``random_state=0``;
         * ``progress=None``, a function that is told in a few words what is being computed.
@@ -174,7 +175,8 @@ def report(
     Raises
     ------
     ValueError
-        If the model cannot have been fitted on these data, or if ``has_rivals`` is asked for without folds.
+        If ``verify`` finds that the model was not fitted on these data alone, but on other rows, with
+        ``sample_weight`` or with ``X_unlabeled``; or if ``has_rivals`` is asked for without folds.
 
     See Also
     --------
@@ -204,7 +206,14 @@ def report(
         feature_names=feature_names,
         sample_names=sample_names,
     )
-    findings = findings_of(subject, Wanted(**options))
+    wanted, certificate = Wanted(**options), verify(subject.fit)
+    if not certificate.valid:
+        raise ValueError(
+            "X, y and groups must be the data that the model was fitted on, in the same order of rows. A "
+            "report does not take sample_weight and X_unlabeled: fit the model without them. Checked against "
+            f"these data, {certificate.problems[0]}."
+        )
+    findings = findings_of(subject, wanted)
     provenance = Provenance(
         command="report(model, X, y)",
         source=source,
@@ -231,7 +240,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
             heat_map_figure(findings),
             volcano_figure(findings),
             comparison_figure(findings),
-            None if claims.learned_nothing(findings) else suspects_figure(findings),
+            None if verdict.learned_nothing(findings) else suspects_figure(findings),
             short_list_figure(findings),
             radius_figure(findings),
             history_figure(findings),
@@ -288,9 +297,9 @@ def _template() -> Any:
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
     advice, is_imputed = provenance.advice, provenance.imputed is not None
     return {
-        "headline": claims.headline(findings),
-        "is_vetoed": claims.veto(findings) is not None,
-        "try": explanations.what_to_try(findings, advice) if claims.says_nothing(findings) else [],
+        "headline": verdict.headline(findings),
+        "is_vetoed": verdict.veto(findings) is not None,
+        "try": explanations.what_to_try(findings, advice) if verdict.says_nothing(findings) else [],
         "top_features": first_screen.about_top_features(findings),
         "to_look_at": first_screen.about_samples(findings, advice),
         "meaning": explanations.meaning(findings, advice),

@@ -18,9 +18,9 @@ import numpy as np
 
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.app.atomic import write_whole
-from minimaxrisk.app.report.claims import shown_by, whose_error
 from minimaxrisk.app.report.findings import ComparedClassifier, FeatureTable, Findings, Rivals
 from minimaxrisk.app.report.phrases import count, isolate, percent, share
+from minimaxrisk.app.report.verdict import shown_by, whose_error
 
 SITES = {
     "ncbi": "https://www.ncbi.nlm.nih.gov/gene/?term={}%5Bsym%5D",

@@ -15,7 +15,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.engines.batched.one_hot import OneHotPoints
-from minimaxrisk.engines.batched.points import SignedPoints, kernels_of
+from minimaxrisk.engines.batched.points import SignedPoints, algebra_of
 from minimaxrisk.engines.solution import Bounds, EngineSettings, Enough, Stage, is_stuck
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -32,7 +32,7 @@ def can_share(problem: Box, settings: EngineSettings) -> bool:
     shared, coding = problem.features.shared, problem.coding.name
     if shared is None:
         return False
-    is_numpy = shared.kernels.is_numpy
+    is_numpy = shared.algebra.is_numpy
     return (
         settings.solver in ("auto", "interior-point")
         and settings.max_iter is None
@@ -47,7 +47,7 @@ def can_share(problem: Box, settings: EngineSettings) -> bool:
 
 def batch_size(problem: Box) -> int:
     """How many problems like this one, which ``can_share``, go through the loop at a time."""
-    return kernels_of(problem).batch_size(*problem.features.shape, problem.coding.n_blocks)
+    return algebra_of(problem).batch_size(*problem.features.shape, problem.coding.n_blocks)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _Loop:
         while True:
             self._points.choose_working_sets()
             self._certify()
-            if self._is_done.sum() >= max(1.0, self._points.kernels.TIDY_UP * len(self._is_done)):
+            if self._is_done.sum() >= max(1.0, self._points.algebra.TIDY_UP * len(self._is_done)):
                 self._write_down()
                 if self._is_done.all():
                     return self._found

@@ -1,6 +1,6 @@
 """The iterates of many problems of one shape, step by step together.
 
-The formulas are those of the single loop; where they are computed, and how, is up to the ``kernels`` that the
+The formulas are those of the single loop; where they are computed, and how, is up to the ``algebra`` that the
 container of the features names. Arrays have the problem as first index. Constraints of all blocks come behind
 each other: one block in the signed coding, one per class in the one-hot coding.
 
@@ -33,14 +33,14 @@ from minimaxrisk.engines.interior_point.predictor_corrector import (
     everywhere,
 )
 from minimaxrisk.engines.interior_point.systems import OFFSET
-from minimaxrisk.features.batched import Kernels, working_set_size
+from minimaxrisk.features.batched import BatchAlgebra, working_set_size
 from minimaxrisk.features.matrix import SharedData
 from minimaxrisk.problem.problem import Box, upper_bound_of_some
 
 
-def kernels_of(problem: Box) -> type[Kernels]:
-    """Those of the array that a problem shares with others."""
-    return cast(SharedData, problem.features.shared).kernels
+def algebra_of(problem: Box) -> type[BatchAlgebra]:
+    """That of the array that a problem shares with others."""
+    return cast(SharedData, problem.features.shared).algebra
 
 
 class InteriorPoints(ABC):
@@ -54,11 +54,11 @@ class InteriorPoints(ABC):
 
     def __init__(self, problems: Sequence[Box]) -> None:
         self._problems = list(problems)
-        self.kernels = kernels_of(problems[0])(
+        self.algebra = algebra_of(problems[0])(
             [(each.features, each.tau_on_device, each.lam_on_device) for each in problems]
         )
-        self._xp = xp = self.kernels.xp
-        lam = self.kernels.columns.lam
+        self._xp = xp = self.algebra.xp
+        lam = self.algebra.columns.lam
         self._n_blocks, self._d = problems[0].shape
         self._n = problems[0].n_instances
         self._q = working_set_size(self._n, self._d, self._n_blocks)
@@ -131,28 +131,28 @@ class InteriorPoints(ABC):
     def keep(self, places: IntArray) -> None:
         """Forget the other problems."""
         self._problems = [self._problems[i] for i in places]
-        self.kernels.keep(places)
+        self.algebra.keep(places)
         there = asarray_like(self._x, places)
         for name in self.PER_PROBLEM:
             setattr(self, name, self._xp.take(getattr(self, name), there, axis=0))
 
     def choose_working_sets(self) -> None:
         """For the next step: the constraints that pull, and of the others the nearest."""
-        xp, kernels, old = self._xp, self.kernels, self._chosen
+        xp, algebra, old = self._xp, self.algebra, self._chosen
         n_problems, d = self._position.shape
         if self._q < d:
             pulls = None if old is None else self._pulls()
-            self._chosen = kernels.nearest(self._nearness(), self._q, old, pulls)
+            self._chosen = algebra.nearest(self._nearness(), self._q, old, pulls)
         else:
             self._chosen = asarray_like(self._x, np.tile(np.arange(d), (n_problems, 1)))
         # Newcomers get equal multipliers on their two sides; the others keep theirs.
         multipliers = xp.broadcast_to(self._mean[:, :, None], (n_problems, 2, self._q))
         if old is not None:
-            multipliers = kernels.carried_over(self._multipliers, old, self._chosen, multipliers)
+            multipliers = algebra.carried_over(self._multipliers, old, self._chosen, multipliers)
         self._multipliers = multipliers
-        self._radii = xp.take_along_axis(kernels.columns.lam, self._chosen, axis=1)
-        self._rows = kernels.columns.columns(self._chosen)
-        self._targets = xp.take_along_axis(kernels.tau, self._chosen, axis=1) / self._radii
+        self._radii = xp.take_along_axis(algebra.columns.lam, self._chosen, axis=1)
+        self._rows = algebra.columns.columns(self._chosen)
+        self._targets = xp.take_along_axis(algebra.tau, self._chosen, axis=1) / self._radii
         position = xp.take_along_axis(self._position, self._chosen, axis=1)
         self._slack = 1.0 + self._sides * position[:, None, :]
         self._coefficients = multipliers[:, 1, :] - multipliers[:, 0, :]
@@ -160,12 +160,12 @@ class InteriorPoints(ABC):
 
     def _pulls(self) -> Any:
         """Constraints that cannot leave unnoticed; see the single loop."""
-        xp, kernels = self._xp, self.kernels
+        xp, algebra = self._xp, self.algebra
         size = xp.abs(self._multipliers[:, 1, :] - self._multipliers[:, 0, :]) / self._radii
         order = xp.argsort(size, axis=1)
-        together = xp.sqrt(kernels.cumulative_sum(xp.take_along_axis(size, order, axis=1) ** 2))
+        together = xp.sqrt(algebra.cumulative_sum(xp.take_along_axis(size, order, axis=1) ** 2))
         notable = together > UNNOTICED * self._mean * float(self._x.shape[1] + 2 * self._q)
-        return kernels.unsorted(notable, order)
+        return algebra.unsorted(notable, order)
 
     def bounds(self) -> tuple[FloatArray, FloatArray, BoolArray]:
         """What the multipliers prove from above, the distributions from below, and which steps failed."""
@@ -199,7 +199,7 @@ class InteriorPoints(ABC):
 
     def step(self) -> None:
         """One predictor-corrector step of each problem."""
-        xp, concat, (n_problems, n_x) = self._xp, self.kernels.concat, self._x.shape
+        xp, concat, (n_problems, n_x) = self._xp, self.algebra.concat, self._x.shape
         self._primal = concat([self._x, xp.reshape(self._slack, (n_problems, -1))], axis=1)
         self._dual = concat([self._z, xp.reshape(self._multipliers, (n_problems, -1))], axis=1)
         self._ratio = self._dual / self._primal
@@ -230,7 +230,7 @@ class InteriorPoints(ABC):
         target = aim - product - predictor.primal * predictor.dual
         corrector = self._direction(target)
         is_short = corrector.length <= LONG_ENOUGH
-        if not self.kernels.may_be_any(is_short):
+        if not self.algebra.may_be_any(is_short):
             return corrector
         ahead, high = self._products(corrector, REACH), aim * SPREAD
         stragglers = xp.minimum(xp.maximum(ahead, aim / SPREAD), high) - ahead
@@ -258,7 +258,7 @@ class InteriorPoints(ABC):
         push = xp.reshape(over[:, n_x:], self._slack.shape)
         dx = self._solve(over[:, :n_x], self._scores_of(push[:, 1, :] - push[:, 0, :]))
         moved = self._moments_of(self._weights_of(dx))
-        primal = self.kernels.concat([dx, -moved, moved], axis=1)
+        primal = self.algebra.concat([dx, -moved, moved], axis=1)
         dual = over - self._ratio * primal
         primal_length, dual_length = _longest(xp, self._primal, primal), _longest(xp, self._dual, dual)
         length = _at_most_one(xp, primal_length) + _at_most_one(xp, dual_length)
@@ -267,13 +267,13 @@ class InteriorPoints(ABC):
     def _furthest_step(self, weights: Any) -> Any:
         """How many times ``weights`` may be added before a constraint is met: one pass."""
         xp = self._xp
-        self._movement = self.kernels.columns.products(weights)
-        fastest = self.kernels.fastest(self._movement, self._position)
+        self._movement = self.algebra.columns.products(weights)
+        fastest = self.algebra.fastest(self._movement, self._position)
         self.failed = self.failed | xp.isnan(fastest)
         return xp.where(fastest > 0.0, 1.0 / fastest, xp.inf)
 
     def _move(self, step: Any) -> None:
-        self.kernels.move(self._position, self._movement, step)
+        self.algebra.move(self._position, self._movement, step)
 
 
 class SignedPoints(InteriorPoints):
@@ -286,7 +286,7 @@ class SignedPoints(InteriorPoints):
 
     def bounds_before(self, problems: Sequence[Box]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Lower ones by mixtures of the empirical distribution with u = 0, whose moments are zero."""
-        xp, lam, size = self._xp, self.kernels.columns.lam, self._xp.abs(self.kernels.tau)
+        xp, lam, size = self._xp, self.algebra.columns.lam, self._xp.abs(self.algebra.tau)
         theta = xp.min(xp.where(size > lam, lam / size, 1.0), axis=1)
         theta, thinnest = to_numpy(xp.stack([theta, xp.min(lam, axis=1)]))
         difference = np.array([np.abs(problem.centre[0] - problem.centre[1]).sum() for problem in problems])
@@ -300,10 +300,10 @@ class SignedPoints(InteriorPoints):
 
         It is ``1 + lambda'|mu| - tau'mu``, and the largest of ``|score| - 1`` and ``-1/2``.
         """
-        if self.kernels.is_numpy:
+        if self.algebra.is_numpy:
             return super()._certified(places, components, values)
-        xp, columns, chosen, mu = self._xp, self.kernels.columns, self._best_components, self._best_values
-        lam, tau = (xp.take_along_axis(each, chosen, axis=1) for each in (columns.lam, self.kernels.tau))
+        xp, columns, chosen, mu = self._xp, self.algebra.columns, self._best_components, self._best_values
+        lam, tau = (xp.take_along_axis(each, chosen, axis=1) for each in (columns.lam, self.algebra.tau))
         scores = ((lam * mu)[:, None, :] @ columns.columns(chosen))[:, 0, :]
         penalty = xp.sum(lam * xp.abs(mu) - tau * mu, axis=1)
         excess = xp.max(xp.abs(scores), axis=1) - 1.0
@@ -329,13 +329,13 @@ class SignedPoints(InteriorPoints):
         own = xp.reshape(self._ratio[:, : 2 * self._n], shape)
         self._sum = own[:, 0, :] + own[:, 1, :]
         self._crossed = -self._sides * xp.flip(own, axis=1)
-        return self.kernels.factorise(rows, own[:, 0, :] * own[:, 1, :] / self._sum)
+        return self.algebra.factorise(rows, own[:, 0, :] * own[:, 1, :] / self._sum)
 
     def _solve(self, pushed: Any, pull: Any) -> Any:
         xp = self._xp
         difference = xp.reshape(pushed, self._residual.shape) - self._residual
         right = self._crossed * difference
-        du = self.kernels.solve((right[:, 0, :] + right[:, 1, :]) / self._sum + pull)
+        du = self.algebra.solve((right[:, 0, :] + right[:, 1, :]) / self._sum + pull)
         # dz_p + dz_q is known, which gives the other half of the step without cancellation.
         both = difference[:, 0, :] + difference[:, 1, :]
         dx = (self._crossed * du[:, None, :] + both[:, None, :]) / self._sum[:, None, :]

@@ -1,9 +1,10 @@
-"""Kernels in Triton's language for CUDA devices: what an iteration asks of the device, one launch a question.
+"""Fused operations for CUDA devices: what an iteration asks of the device, one launch a question.
 
 Sums over rows are in float64 while the data are read once. For float32 data that is as quick as a pass which
 multiplies in float32, since both wait for memory; so there is no rough pass on a device. With few columns a
 launch takes longer than its work, and a message from the device longer still: hence no chains of small
-operations. The kernels need PyTorch with Triton, and rows that are contiguous. Without Triton they are None.
+operations. They are written in Triton's language, and need PyTorch with Triton and rows that are contiguous.
+Without Triton they are None.
 """
 
 from __future__ import annotations
@@ -337,7 +338,7 @@ MOST_PINNED = 1 << 22
 
 def copied(array: Any) -> np.ndarray:
     """An array of the device as one here, for a short time."""
-    if not has_kernels(array) or array.nbytes > MOST_PINNED:
+    if not has_fused(array) or array.nbytes > MOST_PINNED:
         return to_numpy(array)
     import torch  # noqa: PLC0415
 
@@ -345,10 +346,10 @@ def copied(array: Any) -> np.ndarray:
 
 
 def serve(data: Any) -> bool:
-    """Whether the kernels can read these data."""
-    return has_kernels(data) and data.stride(1) == 1
+    """Whether the operations can read these data."""
+    return has_fused(data) and data.stride(1) == 1
 
 
-def has_kernels(array: Any) -> bool:
-    """Whether there are kernels where an array is."""
+def has_fused(array: Any) -> bool:
+    """Whether there are fused operations where an array is."""
     return triton is not None and type(array).__module__ == "torch" and array.is_cuda
