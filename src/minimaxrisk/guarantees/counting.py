@@ -76,13 +76,14 @@ def holdout_bound(
 ) -> ErrorBound:
     """Fit a copy of a classifier on one part of the samples, count its errors on the other.
 
-    Its fit gets the groups if it ``learns_groups`` and each of them has one label, as our fits need.
+    Its fit gets the groups if it ``learns_groups`` and they are what our fits take: with one label each, or
+    of two classes.
     """
     y = check_labels(X, y)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     train, test = _split(y, unit, test_size, random)
     learned = None
-    if unit is not None and learns_groups and not len(differences_within(unit, y)):
+    if unit is not None and learns_groups and (len(np.unique(y)) == 2 or not len(differences_within(unit, y))):
         learned = unit[train]
     with quiet_fits():
         model = fit_with(clone(estimator), take_rows(X, train), y[train], groups=learned)

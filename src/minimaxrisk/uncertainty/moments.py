@@ -183,6 +183,7 @@ def moment_sample(
     tau: Any,
 ) -> MomentSample:
     """From the features and moments of the instances to those of the units."""
+    units.check_coding(coding.name)
     if units.shares is not None:
         features = features.averaged(units.shares)
         (moments,) = features.class_moments([units.p_hat])
