@@ -286,8 +286,10 @@ class TestReplicates:
         assert (doubt.kind, doubt.is_about_validity) == ("groups", True)
         assert "20 sources" in doubt.text
         assert check_data(frame, y, groups=np.arange(40) // 2) == ()
-        # Pairs of both classes cannot be groups.
         (doubt,) = check_data(frame, np.tile(["ill", "well"], 20))
+        assert (doubt.kind, doubt.is_about_validity) == ("groups", False)
+        # Groups of three classes have no radii.
+        (doubt,) = check_data(frame, np.resize(["ill", "well", "unsure"], 40))
         assert (doubt.kind, doubt.is_about_validity) == ("strata", False)
 
 

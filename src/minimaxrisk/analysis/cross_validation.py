@@ -162,7 +162,8 @@ def cross_validated_error(
     """Stratified k-fold cross-validation with copies of the classifier, radius rule included.
 
     The classifier may be the last step of a pipeline, all of which is fitted without the fold. There are at
-    most as many folds as the smallest class has samples. Samples of one group stay in one fold. Errors are those of the first of the ``n_repeats``; the others show which samples are always wrong.
+    most as many folds as the smallest class has samples. Samples of one group stay in one fold. Errors are
+    those of the first of the ``n_repeats``; the others show which samples are always wrong.
     """
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)

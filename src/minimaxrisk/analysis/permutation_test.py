@@ -47,8 +47,8 @@ from minimaxrisk.samples.validation import (
     check_labels,
     check_training_data,
     codes_of_groups,
-    differences_within,
     refuse_differences_within,
+    units_of_labels,
 )
 
 
@@ -309,11 +309,7 @@ class _Sample:
             advice="correct them, or leave groups out if these samples are independent",
         )
         own_groups = None if unit.max() + 1 == len(y) else unit
-        is_mixed = np.isin(unit, unit[differences_within(unit, y)])
-        stratum = np.where(is_mixed, stratum.max() + 1 + unit, stratum)
-        unit = np.where(is_mixed, unit.max() + 1 + np.arange(len(y)), unit)
-        _, row_of_unit, unit = np.unique(unit, return_index=True, return_inverse=True)
-        members = [np.flatnonzero(stratum[row_of_unit] == name) for name in np.unique(stratum)]
+        unit, row_of_unit, members = units_of_labels(unit, y, stratum)
         movable = [units for units in members if len(np.unique(y[row_of_unit[units]])) > 1]
         if strata is not None and not movable:
             raise ValueError(

@@ -20,9 +20,9 @@ MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
 # half of their samples and 50 or more of their columns, the largest jumps are 0.23 and 0.78. Base 2 beside
 # base 10 jumps by 0.4 or more, and a shift of 3 in base 2 by 1.8.
 SPREAD_JUMP, MEAN_JUMP, FEWEST, SMALLEST_SIDE, TRIMMED = 0.3, 1.0, 2, 0.05, 0.05
-# A jump is so many times the standard deviation within its two sides. Samples that range widely, as spectra or
-# values with a size of their own do, have large jumps by chance; in those data sets jumps of another scale are
-# at least 6 times that.
+# A jump is so many times the standard deviation within its two sides. Samples that range widely, as spectra
+# or values with a size of their own do, have large jumps by chance. In those data sets jumps of another scale
+# are at least 6 times that.
 STANDS_OUT = 4.0
 # A single sample is on another scale if its spread is so many times larger or smaller than the middle one, as
 # a decimal logarithm, where the largest is 0.81, and as a multiple of the usual deviation from it.

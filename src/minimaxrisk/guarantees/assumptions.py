@@ -27,8 +27,8 @@ FEWEST_DECIMALS = 20
 # With fewer columns, or in smaller classes, distinct samples are as close as noisy copies. In larger classes
 # the table of distances takes seconds, and hundreds of megabytes.
 FEWEST_COLUMNS, SMALLEST_CLASS, LARGEST_CLASS = 50, 10, 2000
-# Squared distances. Near is below this share of the usual distance, and below that share of what is particular
-# to the two samples. Members of a class within the last share of the usual distance may be copies, too.
+# Squared distances. Near is below this share of the usual distance, and below that share of what is
+# particular to the two samples. Members of a class within the last share of the usual one may be copies, too.
 NEAR, PARTICULAR, FAR = 0.1, 0.25, 0.3
 # What is particular to a sample is what so many others, the nearest ones, do not explain.
 N_WITNESSES = 7
@@ -90,12 +90,13 @@ def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) 
     found: list[NearCopy] = []
     n_explained = 0
     for rows, product in zip(members, products, strict=True):
-        apart = np.ones(product.shape, dtype=bool) if groups is None else groups[rows][:, None] != groups[rows]
+        group = rows if groups is None else groups[rows]
+        apart = group[:, None] != group
         distance, usual = _distances(product)
         near = np.argwhere(np.triu(apart & (distance < NEAR * usual), 1))
         if not len(near):
             continue
-        particular = _particular(X, y, groups, rows, distance < FAR * usual, np.unique(near))
+        particular = _particular(X, rows, distance < FAR * usual, np.unique(near), y=y, groups=groups)
         low, high = np.quantile(np.diag(usual), [0.1, 0.9])
         for i, j in near.tolist():
             share = distance[i, j] / usual[i, j]
@@ -134,11 +135,12 @@ def _distances(product: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _particular(
     X: FloatArray,
-    y: np.ndarray,
-    groups: np.ndarray | None,
     rows: IntArray,
     may_be_copies: np.ndarray,
     asked: IntArray,
+    *,
+    y: np.ndarray,
+    groups: np.ndarray | None,
 ) -> dict[int, float]:
     """Of some members of a class, by position in ``rows``: the squares that their witnesses do not explain.
 
@@ -228,8 +230,8 @@ def reason_against_one_law(X: Any, X_new: Any, groups: IntArray | None) -> str:
         f"X_new does not look like instances of the same law as X (p = {pvalue:.3f} when rows are exchanged)"
     )
     warn(
-        f"{reason}: another cohort, batch or mixture of classes. The bounds hold for samples like X; "
-        "errors on these new instances may be larger.",
+        f"{reason}: another cohort, batch or mixture of classes, or several rows of one patient, which "
+        "groups_new tells. The bounds hold for samples like X; errors on these new instances may be larger.",
         UserWarning,
     )
     return reason

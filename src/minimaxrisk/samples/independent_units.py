@@ -54,9 +54,9 @@ class Units:
         if self.has_mixed_groups and coding != "signed":
             raise ValueError(
                 "groups with samples of different labels, as matched pairs, have radii for two classes and "
-                f"coding='signed' alone, but there are {len(self.p_hat)} classes and coding={coding!r}; "
-                "compare two classes at a time, or pass strata to permutation_test and groups to error_bound "
-                "with method='holdout', and fit without groups."
+                f"coding='signed' alone, but there are {len(self.p_hat)} classes and coding={coding!r}; take "
+                "two classes at a time and coding='auto', or fit without groups, and pass groups to "
+                "error_bound with method='holdout' and as strata to permutation_test."
             )
 
 

@@ -409,6 +409,22 @@ def labels_of_units(units: IntArray, labels: IntArray, n_classes: int) -> IntArr
     return label
 
 
+def units_of_labels(
+    groups: IntArray, labels: np.ndarray, stratum: IntArray | None = None
+) -> tuple[IntArray, IntArray, list[IntArray]]:
+    """What a label belongs to when labels are permuted, a row of each, and the units that exchange labels.
+
+    A label belongs to a group whose samples share it, and moves from group to group of a stratum. In a group
+    with several labels each belongs to its sample, and they are exchanged within the group.
+    """
+    stratum = np.zeros(len(labels), dtype=np.intp) if stratum is None else stratum
+    is_mixed = np.isin(groups, groups[differences_within(groups, labels)])
+    stratum = np.where(is_mixed, stratum.max() + 1 + groups, stratum)
+    unit = np.where(is_mixed, groups.max() + 1 + np.arange(len(labels)), groups)
+    _, first, unit = np.unique(unit, return_index=True, return_inverse=True)
+    return unit, first, [np.flatnonzero(stratum[first] == name) for name in np.unique(stratum)]
+
+
 def refuse_differences_within(
     units: IntArray, values: np.ndarray, rows: IntArray, *, what: str, unit: str, advice: str
 ) -> None:

@@ -246,6 +246,7 @@ def mean_kurtosis(sample: MomentSample) -> float:
     """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
     weights, varies = sample.units.p_hat.sum(axis=0)[None], (sample.sigma > 0.0).any(axis=0)
     square = sample.features.means_of(_square, weights)
+    varies &= square[0] > 0.0  # the intercept of matched pairs is zero, but for rounding
     fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
     return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
 
