@@ -153,11 +153,12 @@ def test_groups_reach_the_fits_of_folds_and_hold_outs(is_routing, is_piped):
         Spy.fits.clear()
         error_bound(estimator, X, y, method="holdout", groups=group, random_state=0)
         assert Spy.fits == [(30, 10)]
-    # A fit refuses groups with two labels; a hold-out can keep them together all the same.
-    Spy.fits.clear()
+    # A fit refuses groups of three classes with several labels; a hold-out can keep them together.
     mixed = np.arange(60) % 20
-    assert error_bound(estimator, X, y, method="holdout", groups=mixed, random_state=0).n_test == 10
-    assert Spy.fits == [(30, None)]
+    for labels, seen in ((y, 10), (np.where(group < 6, 2, y), None)):
+        Spy.fits.clear()
+        found = error_bound(estimator, X, labels, method="holdout", groups=mixed, random_state=0)
+        assert (found.n_test, Spy.fits) == (10, [(30, seen)])
 
 
 def test_a_search_that_requests_groups_gets_them():
