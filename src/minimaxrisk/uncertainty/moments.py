@@ -23,6 +23,7 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of, put_columns, to_numpy
+from minimaxrisk.features.dense import AveragedFeatures
 from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.samples.independent_units import Units
 
@@ -185,12 +186,19 @@ def moment_sample(
     """From the features and moments of the instances to those of the units."""
     units.check_coding(coding.name)
     if units.shares is not None:
-        features = features.averaged(units.shares)
+        # Shares of mixed groups have signs and do not sum to one, which containers count on.
+        is_mixed = units.has_mixed_groups
+        features = AveragedFeatures(features, units.shares) if is_mixed else features.averaged(units.shares)
         (moments,) = features.class_moments([units.p_hat])
     spread = moments
     if units.has_noise_of_its_own:
         (spread,) = features.class_moments([units.noise])
-    sigma = deviation_of_phi(tau, spread, coding)
+    on_device = spread
+    if units.has_mixed_groups:
+        on_device = ClassMoments(
+            spread.prior, asarray_like(tau, spread.mean), asarray_like(tau, spread.variance)
+        )
+    sigma = deviation_of_phi(tau, on_device, coding)
     return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
 
 
