@@ -125,7 +125,8 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     return Report(
         claims=[
             Claim(
-                f"Independent samples raise a doubt in at most {HIGHEST:.0%} of the studies of every law {which}.",
+                f"Independent samples raise a doubt in at most {HIGHEST:.0%} of the studies of every law "
+                f"{which}.",
                 verdict([worst[role, kind] <= HIGHEST for kind in DOUBTS]),
                 f"At most {worst[role, 'copies']:.1%} for copies and {worst[role, 'scale']:.1%} for another "
                 "scale.",
@@ -145,10 +146,10 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             ),
         ],
         notes=[
-            f"Two classes, {D} columns; samples of both classes have one law. What remains is subtypes of which "
-            "two or three samples are all in one class, with no other sample to explain them: they look like "
-            "one sample measured twice. Sixty samples or more are measured again, at most a quarter of a class "
-            "of one patient.",
+            f"Two classes, {D} columns; samples of both classes have one law. What remains is subtypes of "
+            "which two or three samples are all in one class, with no other sample to explain them: they "
+            "look like one sample measured twice. Sixty samples or more are measured again, at most a "
+            "quarter of a class of one patient.",
         ],
     )
 
