@@ -8,7 +8,9 @@ from experiments.accuracy import errors, simulated
 from experiments.guarantees import (
     bounds_together,
     coverage,
+    false_alarms,
     false_selections,
+    matched_pairs,
     misuse,
     noise_floor,
     path_and_fits,
@@ -44,6 +46,8 @@ GUARANTEE_ITEMS = _by_name(
     path_and_fits.ITEM,
     false_selections.ITEM,
     misuse.ITEM,
+    false_alarms.ITEM,
+    matched_pairs.ITEM,
 )
 ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM)
 RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM)

@@ -102,9 +102,9 @@ BAD = {
     "pairs": (
         lambda t: t.set_axis([f"P{i // 2}_{'ab'[i % 2]}" for i in range(N)]).rename_axis("id"),
         (),
-        "strata",
+        "groups",
         False,
-        "--batch COLUMN",
+        "--groups COLUMN",
     ),
     "copies": (lambda t: t.iloc[[*range(N), 0, 3]].set_axis([*t.index, "c1", "c2"]).rename_axis("id"), (),
                "copies", True, "--groups COLUMN"),

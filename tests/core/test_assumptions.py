@@ -134,6 +134,20 @@ def test_instances_of_another_law_are_told(study, X_new):
         assert not error_bound(model, X, y, X_new=moved, method="agreement", random_state=0).has_probability
 
 
+def test_new_instances_that_were_measured_again_are_no_other_law():
+    random = np.random.default_rng(1)
+    X, y = random.standard_normal((60, 200)), np.arange(60) % 2
+    patient = np.repeat(np.arange(30), 3)
+    X_new = random.standard_normal((30, 200))[patient] + 0.4 * random.standard_normal((90, 200))
+    X_new /= np.sqrt(1.16)
+    model = LogisticRegression(max_iter=5000).fit(X, y)
+    with pytest.warns(UserWarning, match="several rows of one patient, which groups_new tells"):
+        error_bound(model, X, y, X_new=X_new, method="agreement", random_state=0)
+    found = error_bound(model, X, y, X_new=X_new, groups_new=patient, method="agreement", random_state=0)
+    assert found.has_probability
+    assert found.n_test == 30
+
+
 def test_the_test_of_one_law_is_exact_and_sees_locations_and_scales():
     random, n = np.random.default_rng(0), 60
     found, moved, stretched, shrunk = [], [], [], []
@@ -236,6 +250,8 @@ def test_rows_of_weight_zero_are_no_samples_of_the_law(study, X_new):
     [
         ({"X_new": np.zeros((5, 3))}, "features"),
         ({"X_new": np.zeros((1, 100))}, "at least 2 instances"),
+        ({"groups_new": np.zeros(5)}, "groups_new says which rows of X_new belong together: pass X_new, too"),
+        ({"X_new": np.zeros((5, 100)), "groups_new": [0, 1]}, "groups_new must be 1-D with one entry for"),
         ({"model": LogisticRegression(), "X_new": np.zeros((5, 100))}, "not fitted"),
         ({"X_unlabeled": np.zeros((5, 100))}, "X_unlabeled is for a fitted MinimaxRiskClassifier"),
         ({"model": object()}, "model must be a classifier"),

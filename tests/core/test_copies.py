@@ -69,22 +69,54 @@ def test_samples_that_are_close_by_chance_are_not_told():
     assert told(factors.data, factors.target) == set()
 
 
-def test_copies_that_are_known_are_not_told_and_hide_none():
-    known = with_copies(study(), [(0, 1), (2, 3), (4, 5), (6, 7)], 0.6)  # between what is near and far
-    X = with_copies(known, [(10, 11)], 0.1)
-    assert told(X) == set()
+def subtypes(rng, n):
+    centres = 3.0 * rng.normal(size=(12, 100))
+    return centres[rng.integers(0, 12, n)] + 0.7 * rng.normal(size=(n, 100))
+
+
+def factors(rng, n):
+    return rng.normal(size=(n, 2)) @ rng.normal(size=(2, 100)) + 0.1 * rng.normal(size=(n, 100))
+
+
+def sizes(rng, n):
+    return np.exp(1.5 * rng.normal(size=(n, 1))) * rng.normal(size=(n, 100))
+
+
+@pytest.mark.parametrize("law", [subtypes, factors, sizes])
+@pytest.mark.parametrize("n", [24, 60])
+def test_subtypes_factors_and_sizes_are_no_copies(law, n):
+    rng = np.random.default_rng(0)
+    assert sum(bool(told(law(rng, n), np.arange(n) % 2)) for _ in range(40)) <= 1
+
+
+@pytest.mark.parametrize("n_each", [2, 3, 10])
+def test_replicates_of_all_samples_are_found(n_each):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(20, 300)), n_each, axis=0)
+    patient = np.repeat(np.arange(20), n_each)
+    found = told(X + 0.25 * rng.normal(size=X.shape), patient % 2)
+    assert len(found) == 20 * n_each * (n_each - 1) / 2
+    assert all(patient[i] == patient[j] for i, j in found)
+
+
+def test_copies_that_are_known_are_not_told():
+    X = with_copies(study(), [(0, 1), (10, 11)], 0.1)
     groups = np.arange(40)
-    groups[[1, 3, 5, 7]] = [0, 2, 4, 6]
+    groups[1] = 0
     assert told(X, groups=groups) == {(10, 11)}
     groups[11] = 10
     assert told(X, groups=groups) == set()
 
 
-def test_one_pair_between_does_not_hide_five():
-    near = [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)]
-    X = with_copies(with_copies(study(400), near, 0.1), [(10, 11)], 0.6)
-    assert told(X) == set(near)
-    assert told(with_copies(X, [(8, 9)], 3.0)) == set()
+def test_a_sample_of_the_same_group_is_no_witness():
+    """A sample of another class that shares a patient with one of two copies does not explain them."""
+    X = with_copies(study(), [(0, 1)], 0.2)
+    X[20:] = np.random.default_rng(2).normal(size=(20, 80)) * X[:20].std(axis=0)
+    X[20] = X[0]
+    assert told(X) == set()
+    groups = np.arange(40)
+    groups[20] = 0
+    assert told(X, groups=groups) == {(0, 1)}
 
 
 def test_columns_with_gaps_or_of_one_value_are_left_aside():

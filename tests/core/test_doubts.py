@@ -84,6 +84,17 @@ class TestScales:
         assert scales.on_another_scale(mixed[:9]) is None  # too few to say what is usual
         assert scales.on_another_scale(mixed[:, :49]) is None
 
+    @pytest.mark.parametrize("n", [24, 100])
+    def test_sizes_that_range_widely_are_no_other_scale(self, n):
+        rng = np.random.default_rng(0)
+        found = 0
+        for _ in range(20):
+            size = rng.normal(size=(n, 1))
+            found += scales.on_another_scale(np.exp(rng.normal(size=(n, 100)) + size)) is not None
+            walk = np.exp(0.7 * size) * np.cumsum(rng.normal(size=(n, 100)), axis=1)
+            found += scales.on_another_scale(walk) is not None
+        assert found <= 1
+
     def test_sparse_counts_beside_logarithms_are_found(self):
         rng = np.random.default_rng(0)
         counts = rng.poisson(rng.gamma(0.5, 2.0, 300), (80, 300)).astype(float)
@@ -279,8 +290,10 @@ class TestReplicates:
         assert (doubt.kind, doubt.is_about_validity) == ("groups", True)
         assert "20 sources" in doubt.text
         assert check_data(frame, y, groups=np.arange(40) // 2) == ()
-        # Pairs of both classes cannot be groups.
         (doubt,) = check_data(frame, np.tile(["ill", "well"], 20))
+        assert (doubt.kind, doubt.is_about_validity) == ("groups", False)
+        # Groups of three classes have no radii.
+        (doubt,) = check_data(frame, np.resize(["ill", "well", "unsure"], 40))
         assert (doubt.kind, doubt.is_about_validity) == ("strata", False)
 
 

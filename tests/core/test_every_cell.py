@@ -57,7 +57,7 @@ ESTIMATORS = {
 }
 WRAPPINGS = ("alone", "pipeline", "search")
 FORMS = ("numpy", "float32", "csr", "pandas", "polars", "memmap", "dask", "array api")
-MODES = ("plain", "weights", "groups")
+MODES = ("plain", "weights", "groups", "pairs")
 # A refusal names what to do.
 ADVICE = re.compile(r"\b(use|pass|fit|leave|convert|take|give|set)\b", re.IGNORECASE)
 
@@ -90,6 +90,7 @@ MORE = {
     "plain": {},
     "weights": {"sample_weight": 1.0 + np.arange(N) % 3},
     "groups": {"groups": np.repeat(np.arange(N // 2), 2)},
+    "pairs": {"groups": np.tile(np.arange(N // 2), 2)},  # a sample of each class
 }
 NAMES = [f"g{j}" for j in range(D)]
 BATCH = np.array(["a", "b"] * (N // 2))
@@ -325,7 +326,7 @@ def test_every_model_with_a_plain_radius_says_that_its_error_is_a_score(name):
 
 
 @pytest.mark.parametrize("function", [name for name, (_, takes) in FUNCTIONS.items() if takes])
-@pytest.mark.parametrize("mode", ["weights", "groups"])
+@pytest.mark.parametrize("mode", ["weights", "groups", "pairs"])
 def test_no_function_forgets_weights_or_groups(function, mode):
     """Without them it comes to another answer, or sees that the data are not those of the fit."""
     (call, takes), X, y = FUNCTIONS[function], *study()
@@ -334,7 +335,7 @@ def test_no_function_forgets_weights_or_groups(function, mode):
     if not more or not is_supported(model, function, "alone", mode):
         return
     if function == "check_data":  # a group may hold copies, which a few columns do not tell
-        X = np.repeat(np.random.default_rng(0).normal(size=(N // 2, 60)), 2, axis=0)
+        X = np.random.default_rng(0).normal(size=(N // 2, 60))[more["groups"]]
         model = MinimaxRiskClassifier().fit(X, y)
 
     def outcome(**arguments):

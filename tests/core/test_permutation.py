@@ -490,7 +490,6 @@ def test_weights_that_depend_on_the_label_are_told_of():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"groups": np.zeros(60)}, "labels must be the same for all samples of a group"),
         ({"strata": np.arange(60)}, "strata must be the same for all samples of a group"),
         ({"strata": np.zeros(5)}, "strata must be 1-D with one entry for each of the 60 samples"),
     ],

@@ -51,7 +51,15 @@ from tests.in_process import (
     wine_with_few_samples,
 )
 
-TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound", "misuse")
+TABLES_ALONE = (
+    "bounds",
+    "radii",
+    "rejections",
+    "smallest-bound",
+    "misuse",
+    "false-alarms",
+    "matched-pairs",
+)
 
 
 # All items, as small as the command lets them be.

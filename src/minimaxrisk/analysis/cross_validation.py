@@ -19,7 +19,7 @@ from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can
-from minimaxrisk.samples.validation import codes_of_groups, positions_of_labels
+from minimaxrisk.samples.validation import codes_of_groups, labels_of_units, positions_of_labels
 
 # Lower ends of the bands in which probabilities of predicted classes are counted; 1 is a band of its own.
 BANDS = (1.0, 0.9, 0.75, 0.5, 0.0)
@@ -112,10 +112,10 @@ class CrossValidatedError:
 
 def sizes_of_classes(model: Any, y: Any, groups: Any = None) -> IntArray:
     """How many samples, or groups of them, each class has."""
-    y = np.asarray(y)
-    labels = y if groups is None else y[_first_of_groups(groups)[1]]
-    sizes: IntArray = (labels[:, None] == model.classes_).sum(axis=0)
-    return sizes
+    labels = positions_of_labels(np.asarray(y), model.classes_)
+    if groups is not None:
+        labels = labels_of_units(codes_of_groups(groups, len(labels)), labels, len(model.classes_))
+    return np.bincount(labels, minlength=len(model.classes_))
 
 
 def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
@@ -125,7 +125,7 @@ def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> in
 
 
 def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups: Any = None) -> Any:
-    """A splitter into ``n_folds`` folds, or as many as possible; groups, of one label each, stay whole."""
+    """A splitter into ``n_folds`` folds, or as many as possible; groups stay whole."""
     possible = n_folds_possible(model, y, n_folds, groups)
     if possible < 2:
         kind = "samples" if groups is None else "groups"
@@ -135,17 +135,12 @@ def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups
     folds = StratifiedKFold(possible, shuffle=True, random_state=random_state)
     if groups is None:
         return folds
-    unit, first = _first_of_groups(groups)
-    fold_of_unit = np.empty(len(first), dtype=np.intp)
-    for i, (_, test) in enumerate(folds.split(np.zeros(len(first)), np.asarray(y)[first])):
+    unit = codes_of_groups(groups, len(groups))
+    label = labels_of_units(unit, positions_of_labels(np.asarray(y), model.classes_), len(model.classes_))
+    fold_of_unit = np.empty(len(label), dtype=np.intp)
+    for i, (_, test) in enumerate(folds.split(np.zeros(len(label)), label)):
         fold_of_unit[test] = i
     return PredefinedSplit(fold_of_unit[unit])
-
-
-def _first_of_groups(groups: Any) -> tuple[IntArray, IntArray]:
-    """The group of each sample as a number, and the first sample of each."""
-    unit = codes_of_groups(groups, len(groups))
-    return unit, np.unique(unit, return_index=True)[1]
 
 
 def predicting_copy(model: Any) -> Any:
@@ -167,8 +162,8 @@ def cross_validated_error(
     """Stratified k-fold cross-validation with copies of the classifier, radius rule included.
 
     The classifier may be the last step of a pipeline, all of which is fitted without the fold. There are at
-    most as many folds as the smallest class has samples. Samples of one group have one label and stay in one
-    fold. Errors are those of the first of the ``n_repeats``; the others show which samples are always wrong.
+    most as many folds as the smallest class has samples. Samples of one group stay in one fold. Errors are
+    those of the first of the ``n_repeats``; the others show which samples are always wrong.
     """
     y = np.asarray(y)
     groups = None if groups is None else np.asarray(groups)

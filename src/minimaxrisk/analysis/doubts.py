@@ -181,8 +181,8 @@ def _of_owners(
 ) -> Iterator[Doubt]:
     """Samples of one owner, such as a patient, that nothing keeps together; told by columns, or by names.
 
-    Where samples of an owner have different classes, as tumour and normal tissue of a patient have, they
-    cannot be groups: labels may be exchanged within an owner instead, as they are within batches.
+    Samples of an owner may be of two classes, as tumour and normal tissue of a patient are. Of more classes
+    they cannot be groups: labels may be exchanged within an owner instead, as they are within batches.
     """
     told: list[tuple[str, tuple[str, ...], np.ndarray]] = [
         (f"the column {name!r}", (name,), owner) for name, owner in owners.items()
@@ -195,15 +195,15 @@ def _of_owners(
         is_mixed = len(differences_within(codes, y)) > 0
         if is_mixed and batch is not None and not len(differences_within(codes, batch)):
             continue
-        n_owners = int(codes.max()) + 1
+        n_owners, are_strata = int(codes.max()) + 1, is_mixed and len(np.unique(y)) > 2
         yield Doubt(
-            kind="strata" if is_mixed else "groups",
+            kind="strata" if are_strata else "groups",
             brief=f"{len(y)} samples seem to come from {n_owners} sources",
             text=f"By {told_by} {len(y)} samples come from {n_owners} sources, and nothing keeps those "
             "of one source together: they are not independent, so errors, bounds and p-values look "
             "better than they are.",
             remedy="Name what the samples were taken from as "
-            f"{'strata of the permutation test' if is_mixed else 'groups'}.",
+            f"{'strata of the permutation test' if are_strata else 'groups'}.",
             is_about_validity=not is_mixed,
             columns=columns_,
         )

@@ -48,6 +48,7 @@ from minimaxrisk.samples.validation import (
     check_training_data,
     codes_of_groups,
     refuse_differences_within,
+    units_of_labels,
 )
 
 
@@ -145,8 +146,9 @@ def permutation_test(
     n_permutations : int, default=200
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
     groups : array-like of shape (n_samples,) or None, default=None
-        Samples with the same entry, such as measurements of one patient, are not independent. They share a
-        label, and labels move from group to group. R* is that of ``fit(X, y, groups=groups)``.
+        Samples with the same entry, such as measurements of one patient, are not independent. Where they
+        share a label, labels move from group to group; in a group with several labels, as of tumour and
+        normal tissue of a patient, they are exchanged within it. R* is that of ``fit(X, y, groups=groups)``.
     strata : array-like of shape (n_samples,) or None, default=None
         Labels are exchanged among samples with the same entry only (a batch, a hospital), so that
         differences between strata are part of the null hypothesis.
@@ -179,8 +181,8 @@ def permutation_test(
     Raises
     ------
     ValueError
-        If samples of one group have different labels or lie in different strata, or if an argument is not
-        valid.
+        If samples of one group lie in different strata, if groups of more than two classes have several
+        labels, or if an argument is not valid.
 
     See Also
     --------
@@ -273,7 +275,8 @@ Labelling: TypeAlias = tuple[IntArray, Enough]
 class _Sample:
     """The samples of positive weight, their units, and the strata within which labels may be exchanged.
 
-    A label belongs to a unit: a sample, or a group of samples.
+    A label belongs to a unit: a sample, or a group of samples with one label. Samples of a group with several
+    are units, and the group is their stratum.
     """
 
     X: Any
@@ -282,6 +285,7 @@ class _Sample:
     unit_of_row: IntArray
     row_of_unit: IntArray  # one of each unit's samples
     strata: Sequence[IntArray]  # the units of each stratum
+    groups: IntArray | None  # of the rows; None where each is a group of its own
 
     @classmethod
     def check(cls, X: Any, y: Any, groups: Any, strata: Any, sample_weight: Any) -> _Sample:
@@ -296,29 +300,23 @@ class _Sample:
             rows = np.flatnonzero(weights)
             X, y, weights = take_rows(X, rows), y[rows], weights[rows]
             stratum, unit = stratum[rows], np.unique(unit[rows], return_inverse=True)[1]
-        row_of_unit = np.unique(unit, return_index=True)[1]
-        for what, values in (("labels", y), ("strata", stratum)):
-            refuse_differences_within(
-                unit,
-                values,
-                rows,
-                what=what,
-                unit="samples of a group",
-                advice="correct them, or leave groups out if these samples are independent",
-            )
-        members = [np.flatnonzero(stratum[row_of_unit] == name) for name in np.unique(stratum)]
+        refuse_differences_within(
+            unit,
+            stratum,
+            rows,
+            what="strata",
+            unit="samples of a group",
+            advice="correct them, or leave groups out if these samples are independent",
+        )
+        own_groups = None if unit.max() + 1 == len(y) else unit
+        unit, row_of_unit, members = units_of_labels(unit, y, stratum)
         movable = [units for units in members if len(np.unique(y[row_of_unit[units]])) > 1]
         if strata is not None and not movable:
             raise ValueError(
                 f"each of the {len(members)} strata holds one class only, so exchanging labels within strata "
                 "changes nothing; if a stratum is a patient whose samples share a label, pass it as groups."
             )
-        return cls(X, y, weights, unit, row_of_unit, movable)
-
-    @property
-    def groups(self) -> IntArray | None:
-        """The unit of each row; None where each row is a unit of its own."""
-        return None if len(self.row_of_unit) == len(self.y) else self.unit_of_row
+        return cls(X, y, weights, unit, row_of_unit, movable, own_groups)
 
     def weights_follow_labels(self) -> bool:
         """Whether all samples of a class have one weight, and not all classes the same."""

@@ -21,9 +21,13 @@ MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
 # half of their samples and 50 or more of their columns, the largest jumps are 0.23 and 0.78. Base 2 beside
 # base 10 jumps by 0.4 or more, and a shift of 3 in base 2 by 1.8.
 SPREAD_JUMP, MEAN_JUMP, FEWEST, SMALLEST_SIDE, TRIMMED = 0.3, 1.0, 2, 0.05, 0.05
+# A jump is so many times the standard deviation within its two sides. Samples that range widely, as spectra
+# or values with a size of their own do, have large jumps by chance. In those data sets jumps of another scale
+# are at least 6 times that.
+STANDS_OUT = 4.0
 # A single sample is on another scale if its spread is so many times larger or smaller than the middle one, as
-# a decimal logarithm; there the largest is 0.81.
-ALONE = 1.2
+# a decimal logarithm, where the largest is 0.81, and as a multiple of the usual deviation from it.
+ALONE, UNUSUAL = 1.2, 7.0
 FEWEST_SAMPLES, FEWEST_COLUMNS = 10, 50
 LOOKED_AT = 1_000_000  # cells at once
 
@@ -86,10 +90,13 @@ def on_another_scale(X: DataMatrix) -> BoolArray | None:
         size = np.log10(spread)
     found = _beyond_jump(size, SPREAD_JUMP)
     if found is None:
-        usual = np.nanmedian(spread)
-        found = _beyond_jump(mean / usual, MEAN_JUMP) if usual > 0.0 else None
+        # Its own spread where that is larger: a sample of large values is no other scale by its mean alone.
+        usual = np.fmax(spread, np.nanmedian(spread))
+        found = _beyond_jump(mean / usual, MEAN_JUMP) if (usual > 0.0).all() else None
     if found is None:
-        alone = np.isfinite(size) & (np.abs(size - np.nanmedian(size)) > ALONE)
+        deviation = np.abs(size - np.nanmedian(size))
+        usual = np.nanmedian(deviation) / stats.norm.ppf(0.75)
+        alone = np.isfinite(size) & (deviation > max(ALONE, UNUSUAL * usual))
         found = alone if alone.any() else None
     return found
 
@@ -114,6 +121,9 @@ def _beyond_jump(values: FloatArray, smallest_jump: float) -> BoolArray | None:
     if not len(jumps) or jumps.max() < smallest_jump:
         return None
     n_below = side + int(np.argmax(jumps))
+    within = np.concatenate([part - part.mean() for part in np.split(values[order], [n_below])])
+    if jumps.max() < STANDS_OUT * np.sqrt(np.sum(within**2) / (len(order) - 2)):
+        return None
     found = np.zeros(len(values), dtype=bool)
     found[order[:n_below] if 2 * n_below <= len(order) else order[n_below:]] = True
     return found

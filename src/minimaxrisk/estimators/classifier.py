@@ -335,9 +335,10 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             larger. A pipeline transforms them only with metadata routing and
             ``transform_input=["X_unlabeled"]``.
         groups : array-like of shape (n_samples,) or None, default=None
-            Samples with the same entry, such as measurements of one patient, are not independent; they must
-            have one label. The radii then count groups: a group is worth as much as a sample with the mean of
-            its features. Means and the error are still those of samples.
+            Samples with the same entry, such as measurements of one patient, are not independent. The radii
+            then count groups: a group is worth as much as a sample with the mean of its features. Means and
+            the error are still those of samples. Samples of a group may have different labels, as matched
+            pairs do, with two classes and the signed coding; radii then come from differences within groups.
 
         Returns
         -------

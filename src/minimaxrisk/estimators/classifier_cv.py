@@ -33,7 +33,12 @@ from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
-from minimaxrisk.samples.validation import TrainingData, check_training_data, codes_of_groups
+from minimaxrisk.samples.validation import (
+    TrainingData,
+    check_training_data,
+    codes_of_groups,
+    units_of_labels,
+)
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 from minimaxrisk.uncertainty.rules import Multiple
 
@@ -116,11 +121,15 @@ class Sample:
         return Sample(take_rows(self.X, rows), self.y[rows], weights, groups)
 
     def permutation(self, random: np.random.RandomState) -> IntArray:
-        """For each row the one whose label it gets; labels move from group to group."""
+        """For each row the one whose label it gets, as in ``permutation_test``."""
         if self.groups is None:
             return random.permutation(len(self.y))
-        _, first, unit = np.unique(self.groups, return_index=True, return_inverse=True)
-        return first[random.permutation(len(first))[unit]]
+        groups = np.unique(self.groups, return_inverse=True)[1]
+        unit, first, strata = units_of_labels(groups, self.y)
+        order = np.arange(len(first))
+        for members in strata:
+            order[members] = random.permutation(members)
+        return first[order[unit]]
 
     def checked_by(self, estimator: Any) -> TrainingData:
         """With the class weights of the estimator, a ``MinimaxRiskClassifier``."""
@@ -495,9 +504,9 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights, as for ``MinimaxRiskClassifier``, and of the losses.
         groups : array-like of shape (n_samples,) or None, default=None
-            Samples of one group, such as the measurements of a patient, are not independent; they must have
-            one label. They stay in one fold, their labels are permuted together, and the radii of all fits,
-            that of ``estimator_`` included, count groups, as for ``MinimaxRiskClassifier``.
+            Samples of one group, such as the measurements of a patient, are not independent. They stay in one
+            fold, labels are permuted as in ``permutation_test``, and the radii of all fits, that of
+            ``estimator_`` included, count groups, as for ``MinimaxRiskClassifier``.
 
         Returns
         -------

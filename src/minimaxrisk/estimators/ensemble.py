@@ -255,9 +255,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights. A sample goes to a part with all of its weight; one of weight 0 is no sample.
         groups : array-like of shape (n_samples,) or None, default=None
-            Samples of one group, such as the replicates of a patient, share a label and go to a part
-            together, so that the members that judge a sample have not seen its group. Parts then hold shares
-            of the groups, and radii count groups, as for ``MinimaxRiskClassifier``.
+            Samples of one group, such as the replicates of a patient, go to a part together, so that the
+            members that judge a sample have not seen its group. Parts then hold shares of the groups, and
+            radii count groups, as for ``MinimaxRiskClassifier``.
 
         Returns
         -------

@@ -27,12 +27,16 @@ FEWEST_DECIMALS = 20
 # With fewer columns, or in smaller classes, distinct samples are as close as noisy copies. In larger classes
 # the table of distances takes seconds, and hundreds of megabytes.
 FEWEST_COLUMNS, SMALLEST_CLASS, LARGEST_CLASS = 50, 10, 2000
-# Squared distances as shares of the usual one. In the data sets of the paper and their stand-ins no two
-# samples are below 0.32; copies with noise of a fifth of each column's deviation are below 0.1.
-NEAR, FAR = 0.1, 0.3
-# With more pairs than this between the two limits, per pair that is near, no gap separates copies from the
-# rest: the samples fill few dimensions, and some are close to others by chance.
-BETWEEN = 0.2
+# Squared distances. Near is below this share of the usual distance, and below that share of what is
+# particular to the two samples. Members of a class within the last share of the usual one may be copies, too.
+NEAR, PARTICULAR, FAR = 0.1, 0.25, 0.3
+# What is particular to a sample is what so many others, the nearest ones, do not explain.
+N_WITNESSES = 7
+# Where the usual distances of a class range widely, copies are closer by so many powers of that range.
+POWER_OF_RANGE = 1.5
+# With more near pairs than this that have nothing particular in common, per pair that has, the samples form
+# tight subtypes or fill few dimensions, and some are close to others by chance.
+EXPLAINED = 0.2
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,10 @@ def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) 
     one within which a quarter of its class lies, and that of a pair is the smaller one of its two samples.
     It does not depend on how far classes are apart, and hardly on a few copies. Pairs of one group are known
     to belong together and are not reported.
+
+    Samples of one subtype are close, and so are some in few dimensions. But what these have in common others
+    have, too, of this class or of another one: they explain all but what is particular to each sample, and in
+    that the two differ. Copies agree in it.
     """
     if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS:
         return []
@@ -80,12 +88,23 @@ def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) 
     if n_varying < FEWEST_COLUMNS:
         return []
     found: list[NearCopy] = []
+    n_explained = 0
     for rows, product in zip(members, products, strict=True):
-        candidates = np.triu(np.ones(product.shape, dtype=bool), 1)
-        if groups is not None:
-            candidates &= groups[rows][:, None] != groups[rows]
-        found += _near_copies_in_class(rows, product, candidates)
-    return sorted(found, key=lambda pair: pair.share)
+        group = rows if groups is None else groups[rows]
+        apart = group[:, None] != group
+        distance, usual = _distances(product)
+        near = np.argwhere(np.triu(apart & (distance < NEAR * usual), 1))
+        if not len(near):
+            continue
+        particular = _particular(X, rows, distance < FAR * usual, np.unique(near), y=y, groups=groups)
+        low, high = np.quantile(np.diag(usual), [0.1, 0.9])
+        for i, j in near.tolist():
+            share = distance[i, j] / usual[i, j]
+            if distance[i, j] >= PARTICULAR * (particular[i] + particular[j]):
+                n_explained += 1
+            elif share * high**POWER_OF_RANGE < low**POWER_OF_RANGE:
+                found.append(NearCopy(int(rows[i]), int(rows[j]), float(np.sqrt(share))))
+    return sorted(found, key=lambda pair: pair.share) if n_explained <= EXPLAINED * len(found) else []
 
 
 def _products(X: FloatArray, members: list[IntArray]) -> tuple[int, list[FloatArray]]:
@@ -104,21 +123,48 @@ def _products(X: FloatArray, members: list[IntArray]) -> tuple[int, list[FloatAr
     return n_varying, products
 
 
-def _near_copies_in_class(rows: IntArray, product: FloatArray, candidates: np.ndarray) -> list[NearCopy]:
+def _distances(product: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Squared distances, and the usual ones of pairs; on the diagonal infinity, and those of the samples."""
     squares = np.diag(product)
     distance = np.maximum(squares[:, None] + squares - 2.0 * product, 0.0)
     np.fill_diagonal(distance, np.inf)
-    rank = (len(rows) - 1) // 4
+    rank = (len(product) - 1) // 4
     usual = np.partition(distance, rank, axis=1)[:, rank]
-    usual = np.minimum(usual[:, None], usual)
-    near = candidates & (distance < NEAR * usual)
-    between = candidates & ~near & (distance < FAR * usual)
-    if between.sum() > BETWEEN * near.sum():
-        return []
-    return [
-        NearCopy(int(rows[i]), int(rows[j]), float(np.sqrt(distance[i, j] / usual[i, j])))
-        for i, j in np.argwhere(near)
-    ]
+    return distance, np.minimum(usual[:, None], usual)
+
+
+def _particular(
+    X: FloatArray,
+    rows: IntArray,
+    may_be_copies: np.ndarray,
+    asked: IntArray,
+    *,
+    y: np.ndarray,
+    groups: np.ndarray | None,
+) -> dict[int, float]:
+    """Of some members of a class, by position in ``rows``: the squares that their witnesses do not explain.
+
+    Witnesses are the nearest samples of all classes, other than possible copies and members of its group.
+    """
+    others = np.flatnonzero(y != y[rows[0]])
+    n_others = min(len(others), LARGEST_CLASS)
+    some = others[np.linspace(0, len(others) - 1, n_others).astype(np.intp)]
+    everyone = np.concatenate([rows, some])
+    (product,) = _products(X, [everyone])[1]
+    squares = np.diag(product)
+    particular = {}
+    for i in asked.tolist():
+        distance = squares[i] + squares - 2.0 * product[i]
+        distance[: len(rows)][may_be_copies[i]] = np.inf
+        distance[i] = np.inf
+        if groups is not None:
+            distance[groups[everyone] == groups[rows[i]]] = np.inf
+        nearest = np.argsort(distance, kind="stable")[:N_WITNESSES]
+        nearest = nearest[np.isfinite(distance[nearest])]
+        shared = product[nearest, i]
+        explained = shared @ np.linalg.pinv(product[np.ix_(nearest, nearest)], hermitian=True) @ shared
+        particular[i] = float(squares[i] - explained)
+    return particular
 
 
 def reason_against_independence(X: Any, y: np.ndarray, groups: IntArray | None) -> str:
@@ -184,8 +230,8 @@ def reason_against_one_law(X: Any, X_new: Any, groups: IntArray | None) -> str:
         f"X_new does not look like instances of the same law as X (p = {pvalue:.3f} when rows are exchanged)"
     )
     warn(
-        f"{reason}: another cohort, batch or mixture of classes. The bounds hold for samples like X; "
-        "errors on these new instances may be larger.",
+        f"{reason}: another cohort, batch or mixture of classes, or several rows of one patient, which "
+        "groups_new tells. The bounds hold for samples like X; errors on these new instances may be larger.",
         UserWarning,
     )
     return reason

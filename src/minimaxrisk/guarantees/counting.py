@@ -76,14 +76,16 @@ def holdout_bound(
 ) -> ErrorBound:
     """Fit a copy of a classifier on one part of the samples, count its errors on the other.
 
-    Its fit gets the groups if it ``learns_groups`` and each of them has one label, as our fits need.
+    Its fit gets the groups if it ``learns_groups`` and they are what our fits take: with one label each, or
+    of two classes.
     """
     y = check_labels(X, y)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     train, test = _split(y, unit, test_size, random)
     learned = None
-    if unit is not None and learns_groups and not len(differences_within(unit, y)):
-        learned = unit[train]
+    if unit is not None and learns_groups:
+        are_taken = len(np.unique(y)) == 2 or not len(differences_within(unit, y))
+        learned = unit[train] if are_taken else None
     with quiet_fits():
         model = fit_with(clone(estimator), take_rows(X, train), y[train], groups=learned)
     n_errors = int(np.sum(np.asarray(model.predict(take_rows(X, test))) != y[test]))
@@ -137,7 +139,7 @@ def _split(y: np.ndarray, groups: IntArray | None, test_size: Any, random: Any) 
     held_out = np.zeros(n_units, dtype=np.bool_)
     held_out[random.permutation(n_units)[:n_test]] = True
     train = np.flatnonzero(~held_out[unit])
-    first = _one_of_each(unit, random)
+    first = one_of_each(unit, random)
     test = np.sort(first[held_out[unit[first]]])
     absent = np.setdiff1d(y, y[train])
     if len(absent):
@@ -148,7 +150,7 @@ def _split(y: np.ndarray, groups: IntArray | None, test_size: Any, random: Any) 
     return train, test
 
 
-def _one_of_each(unit: IntArray, random: Any) -> IntArray:
+def one_of_each(unit: IntArray, random: Any) -> IntArray:
     """A row of each unit, drawn: the first one in a random order of the rows."""
     order = random.permutation(len(unit))
     first: IntArray = order[np.unique(unit[order], return_index=True)[1]]
@@ -208,7 +210,7 @@ def majority_bound(sample: JudgedSample, delta: float, random: np.random.RandomS
     """The limit at ``delta / K``: the class is chosen by the samples that judge it, and K could have been."""
     data, rows = sample.data, sample.rows
     if sample.unit is not None:
-        rows = rows[_one_of_each(sample.unit[rows], random)]
+        rows = rows[one_of_each(sample.unit[rows], random)]
     counts = np.ones(len(rows)) if sample.are_alike else data.weights[rows]
     sizes = np.bincount(data.labels[rows], counts, minlength=len(data.classes))
     n, n_errors = sizes.sum(), sizes.sum() - sizes.max()

@@ -55,7 +55,7 @@ from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_rul
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.samples.validation import TrainingData, labels_of_units
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import split_level
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
@@ -383,9 +383,9 @@ def _cross_fitted(
     labels = data.labels[used]
     # The models on parts see the instances without labels too, as the model itself did.
     unlabeled = data.X[data.X.shape[0] - data.n_unlabeled :] if data.n_unlabeled else None
-    # Whole groups go into a fold; all samples of one have the same label.
+    # Whole groups go into a fold.
     unit = np.arange(len(used)) if data.groups is None else data.groups[used]
-    label_of_unit = labels[np.unique(unit, return_index=True)[1]]
+    label_of_unit = labels_of_units(unit, labels, len(data.classes))
     smallest = int(np.bincount(label_of_unit).min())
     if smallest < 2:
         rare = data.classes.tolist()[int(np.argmin(np.bincount(label_of_unit)))]

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, is_integer
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy
+from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.assumptions import reason_against_independence, reason_against_one_law
 from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, check_supported, has_proof, unwrapped
@@ -35,6 +35,7 @@ from minimaxrisk.guarantees.counting import (
     holdout_bound,
     majority_bound,
     n_held_out,
+    one_of_each,
 )
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, training_data_of
@@ -75,6 +76,7 @@ def error_bound(
     method: str = "best",
     rule: str | None = None,
     X_new: Any = None,
+    groups_new: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
     X_unlabeled: Any = None,
@@ -119,11 +121,15 @@ def error_bound(
         add to a worst case. Without any, models fitted on parts of the data do (cross-fitting); such bounds
         have no probability. If they do not look like instances of the same law as X, by a permutation test
         at 1%, a warning says so, and what rests on them has no probability.
+    groups_new : array-like of shape (n_new,) or None, default=None
+        New instances with the same entry, such as the measurements of a patient, are not independent. One of
+        each group is drawn and used.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent. Groups are held out
         as a whole, and one sample of each is drawn and counted: the error is that on a sample drawn from a
-        new group. Classifiers whose ``fit`` takes groups get them, if each group has one label. Bounds by
-        radii need a model that was fitted with the groups.
+        new group. A group may hold samples of several classes, as matched pairs do. Classifiers whose ``fit``
+        takes groups get them, if each group has one label or there are two classes. Bounds by radii need a
+        model that was fitted with the groups.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         The weights that ``fit`` was given. A hold-out takes none.
     X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features) or None, default=None
@@ -192,6 +198,8 @@ def error_bound(
     if rule is not None and method != RADII:
         raise ValueError(f"rule must be None with method={method!r}; only method='radii' takes one rule.")
     random = check_random_state(random_state)
+    if groups_new is not None:
+        X_new = _one_of_each_group(X_new, groups_new, random)
     data = {"sample_weight": sample_weight, "X_unlabeled": X_unlabeled, "groups": groups}
     if method == RADII:
         return _by_radii(
@@ -510,6 +518,13 @@ def _checked_new(model: Any, X_new: Any, transformer: Any) -> DataMatrix:
     if new.shape[0] < 2:
         raise ValueError(f"X_new must hold at least 2 instances, got {new.shape[0]}.")
     return new
+
+
+def _one_of_each_group(X_new: Any, groups_new: Any, random: Any) -> Any:
+    if X_new is None:
+        raise ValueError("groups_new says which rows of X_new belong together: pass X_new, too.")
+    unit = codes_of_groups(groups_new, num_samples(X_new), argument="groups_new")
+    return take_rows(X_new, np.sort(one_of_each(unit, random)))
 
 
 def _is_valid(fit: PosedFit) -> bool:

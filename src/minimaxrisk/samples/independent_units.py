@@ -13,6 +13,10 @@ This estimate is itself uncertain. As a sum of squares with unequal weights it i
 ``1 / sum_u noise_u^2`` units of equal weight, and each mean estimated from the same units takes the share
 ``2 sum_u noise_u p_u - sum_u p_u^2`` of it, which is 1/n for units of equal weight.
 
+With the signed coding of two classes the samples of a group may have both: Phi(x, y) is x or -x, and Z_u of a
+matched pair is half of its difference. Such a group stands for one of its classes, and its mean takes the
+rows of the other one with the opposite sign, which is the same Z_u.
+
 Random parts keep the shares of the classes: halves in complementary pairs, or independent draws of units.
 """
 
@@ -25,7 +29,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.samples.validation import TrainingData
+from minimaxrisk.samples.validation import TrainingData, labels_of_units
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,21 @@ class Units:
     lost_per_mean: float = 1.0  # what each estimated mean takes from n when the variance is estimated
     # The share of each instance in the mean of each unit (u x n); None if the instances are the units.
     shares: sparse.csr_array | None = None
+    has_mixed_groups: bool = False  # with samples of several classes
 
     @property
     def has_noise_of_its_own(self) -> bool:
         return not np.array_equal(self.noise, self.p_hat)
+
+    def check_coding(self, coding: str) -> None:
+        """Refuse groups of several classes where the coding has no mean for them."""
+        if self.has_mixed_groups and coding != "signed":
+            raise ValueError(
+                "groups with samples of different labels, as matched pairs, have radii for two classes and "
+                f"coding='signed' alone, but there are {len(self.p_hat)} classes and coding={coding!r}; take "
+                "two classes at a time and coding='auto', or fit without groups, and pass groups to "
+                "error_bound with method='holdout' and as strata to permutation_test."
+            )
 
 
 def mass_of(
@@ -101,14 +116,17 @@ def units_of_groups(
     rank[np.argsort(first, kind="stable")] = np.arange(n_groups)
     unit = rank[groups]
     weight_of_unit = np.bincount(unit[used], weights[used], minlength=n_groups)
+    label = labels_of_units(unit[used], labels[used], n_classes)
+    is_other = labels[used] != label[unit[used]]
+    share = weights[used] / weight_of_unit[unit[used]]
     shares = sparse.csr_array(
-        (weights[used] / weight_of_unit[unit[used]], (unit[used], place[used])), shape=(n_groups, n_places)
+        (np.where(is_other, -share, share), (unit[used], place[used])), shape=(n_groups, n_places)
     )
     shares.sum_duplicates()
-    p_hat = mass_of(labels, weights, unit, n_classes, n_groups) / weights.sum()
-    label = np.argmax(p_hat, axis=0)  # the one that all rows of a group have
+    p_hat = mass_of(label[unit], weights, unit, n_classes, n_groups) / weights.sum()
     noise, n, n_for_spread, lost = _precision(p_hat.sum(axis=0), np.ones(n_groups), label, n_classes)
-    return Units(p_hat, np.where(p_hat > 0.0, noise, 0.0), n, n_for_spread, lost, shares)
+    noise = np.where(p_hat > 0.0, noise, 0.0)
+    return Units(p_hat, noise, n, n_for_spread, lost, shares, bool(is_other.any()))
 
 
 # Relative; 0.29 * 100 is a little less than 29.
@@ -126,8 +144,10 @@ class Strata:
     def of(cls, data: TrainingData, purpose: str, *, otherwise: str) -> Strata:
         """``purpose`` and ``otherwise`` say, in a message, what needs the units and what to do without."""
         unit = unit_of_row(data)
-        first = np.unique(unit[unit >= 0])
-        of_class = tuple(first[data.labels[first] == k] for k in range(len(data.classes)))
+        used = unit >= 0
+        first, codes = np.unique(unit[used], return_inverse=True)
+        label = labels_of_units(codes, data.labels[used], len(data.classes))
+        of_class = tuple(first[label == k] for k in range(len(data.classes)))
         kind = "samples" if data.groups is None else "groups"
         for label, members in zip(data.classes.tolist(), of_class, strict=True):
             if len(members) < 2:

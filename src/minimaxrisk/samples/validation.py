@@ -199,7 +199,7 @@ def check_training_data(
         labels,
         weights,
         counts=None if counts is weights else counts,
-        groups=None if groups is None else _check_groups(groups, y, weights),
+        groups=None if groups is None else _check_groups(groups, weights),
     )
     return data if X_unlabeled is None else _with_unlabeled(estimator, data, X_unlabeled)
 
@@ -392,6 +392,39 @@ def differences_within(units: IntArray, values: np.ndarray) -> IntArray:
     return np.flatnonzero(values != values[first][units])
 
 
+def labels_of_units(units: IntArray, labels: IntArray, n_classes: int) -> IntArray:
+    """The class that each unit counts for where classes are dealt out: that of its samples.
+
+    A unit with samples of several classes counts for the one of them that has the fewest units so far.
+    """
+    has = np.zeros((int(units.max()) + 1, n_classes), dtype=np.bool_)
+    has[units, labels] = True
+    label = np.argmax(has, axis=1)
+    is_mixed = has.sum(axis=1) > 1
+    sizes = np.bincount(label[~is_mixed], minlength=n_classes)
+    for unit in np.flatnonzero(is_mixed):
+        own = np.flatnonzero(has[unit])
+        label[unit] = own[np.argmin(sizes[own])]
+        sizes[label[unit]] += 1
+    return label
+
+
+def units_of_labels(
+    groups: IntArray, labels: np.ndarray, stratum: IntArray | None = None
+) -> tuple[IntArray, IntArray, list[IntArray]]:
+    """What a label belongs to when labels are permuted, a row of each, and the units that exchange labels.
+
+    A label belongs to a group whose samples share it, and moves from group to group of a stratum. In a group
+    with several labels each belongs to its sample, and they are exchanged within the group.
+    """
+    stratum = np.zeros(len(labels), dtype=np.intp) if stratum is None else stratum
+    is_mixed = np.isin(groups, groups[differences_within(groups, labels)])
+    stratum = np.where(is_mixed, stratum.max() + 1 + groups, stratum)
+    unit = np.where(is_mixed, groups.max() + 1 + np.arange(len(labels)), groups)
+    _, first, unit = np.unique(unit, return_index=True, return_inverse=True)
+    return unit, first, [np.flatnonzero(stratum[first] == name) for name in np.unique(stratum)]
+
+
 def refuse_differences_within(
     units: IntArray, values: np.ndarray, rows: IntArray, *, what: str, unit: str, advice: str
 ) -> None:
@@ -404,24 +437,15 @@ def refuse_differences_within(
         )
 
 
-def _check_groups(groups: Any, y: np.ndarray, weights: FloatArray) -> IntArray | None:
+def _check_groups(groups: Any, weights: FloatArray) -> IntArray | None:
     """Groups as numbers, without rows of weight zero; None if every group is a single sample."""
-    codes, used = np.zeros(len(y), dtype=np.intp), np.flatnonzero(weights)
-    codes[used] = np.unique(codes_of_groups(groups, len(y))[used], return_inverse=True)[1]
+    codes, used = np.zeros(len(weights), dtype=np.intp), np.flatnonzero(weights)
+    codes[used] = np.unique(codes_of_groups(groups, len(weights))[used], return_inverse=True)[1]
     if not codes.any():
         raise ValueError(
             "groups must name at least 2 groups, but all samples are in one; a group holds samples that are "
             "not independent, such as the measurements of one patient."
         )
-    refuse_differences_within(
-        codes[used],
-        y[used],
-        used,
-        what="labels",
-        unit="samples of a group",
-        advice="a group holds measurements of one patient; correct the labels, or do not pass groups if they "
-        "are batches or hospitals",
-    )
     # A row of weight 2 is two samples of its group.
     is_alone = codes.max() + 1 == len(used) and (weights[used] == 1.0).all()
     return None if is_alone else codes

@@ -45,6 +45,7 @@ class UnitMeans:
 
     @classmethod
     def of(cls, gram: FloatArray, units: Units, coding: Coding) -> UnitMeans:
+        units.check_coding(coding.name)
         if units.shares is not None:
             gram = units.shares @ gram @ units.shares.T
         label, unit = np.nonzero(units.p_hat)

@@ -31,6 +31,7 @@ from minimaxrisk._utils.arrays import (
     put_columns,
     to_numpy,
 )
+from minimaxrisk.features.dense import AveragedFeatures
 from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.samples.independent_units import Units
 
@@ -217,13 +218,21 @@ def moment_sample(
     tau: Any,
 ) -> MomentSample:
     """From the features and moments of the instances to those of the units."""
+    units.check_coding(coding.name)
     if units.shares is not None:
-        features = features.averaged(units.shares)
+        # Shares of mixed groups have signs and do not sum to one, which containers count on.
+        is_mixed = units.has_mixed_groups
+        features = AveragedFeatures(features, units.shares) if is_mixed else features.averaged(units.shares)
         (moments,) = features.class_moments([units.p_hat])
     spread = moments
     if units.has_noise_of_its_own:
         (spread,) = features.class_moments([units.noise])
-    sigma = deviation_of_phi(tau, spread, coding)
+    on_device = spread
+    if units.has_mixed_groups:
+        on_device = ClassMoments(
+            spread.prior, asarray_like(tau, spread.mean), asarray_like(tau, spread.variance)
+        )
+    sigma = deviation_of_phi(tau, on_device, coding)
     return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
 
 
@@ -288,6 +297,7 @@ def mean_kurtosis(sample: MomentSample) -> float:
     """Mean over the columns that vary, of ``E psi^4 / (E psi^2)^2``; standardised columns are centred."""
     weights, varies = sample.units.p_hat.sum(axis=0)[None], (sample.sigma > 0.0).any(axis=0)
     square = sample.features.means_of(_square, weights)
+    varies &= square[0] > 0.0  # the intercept of matched pairs is zero, but for rounding
     fourth = sample.features.means_of(lambda values: _square(_square(values)), weights)
     return float((fourth[0, varies] / square[0, varies] ** 2).mean()) if varies.any() else 0.0
 

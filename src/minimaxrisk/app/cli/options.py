@@ -153,7 +153,7 @@ Groups: TypeAlias = Annotated[
     str | None,
     together_option(
         metavar="COLUMN",
-        help="Samples with the same entry are of one patient, with one class: they stay together in folds, "
+        help="Samples with the same entry are of one patient: they stay together in folds, "
         "hold-outs and permutations, and the radii count patients: --groups patient",
     ),
 ]

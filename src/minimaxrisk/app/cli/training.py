@@ -203,10 +203,13 @@ def together_of(study: Study, columns: SampleColumns, console: Console) -> Toget
     batch = None if columns.batch is None else study.sample_columns[columns.batch]
     y = np.asarray(study.y)
     if groups is not None:
-        _refuse_mixed_groups(groups, y, columns, study)
+        mixed = _mixed_groups(groups, y, columns, study)
+        exchanged = (
+            f" Labels are permuted within the {mixed} of them that have both classes." if mixed else ""
+        )
         console.note(
             f"{len(set(groups))} groups of {len(groups)} samples by {columns.groups!r} stay together in "
-            "folds, hold-outs and permutations, and the radii count groups."
+            f"folds, hold-outs and permutations, and the radii count groups.{exchanged}"
         )
     within = None
     if batch is not None:
@@ -217,20 +220,22 @@ def together_of(study: Study, columns: SampleColumns, console: Console) -> Toget
     return Together(groups, batch, within)
 
 
-def _refuse_mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColumns, study: Study) -> None:
+def _mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColumns, study: Study) -> int:
+    """How many groups have samples of both classes, as matched pairs; of three classes they are refused."""
     classes = {name: sorted({str(label) for label in y[groups == name]}) for name in dict.fromkeys(groups)}
     mixed = [name for name, labels in classes.items() if len(labels) > 1]
     if len(classes) < 2:
         raise ValueError(
             f"{study.source}: --groups needs two groups or more, but {columns.groups!r} has one."
         )
-    if mixed:
+    if mixed and len(set(y)) > 2:
         raise ValueError(
-            f"{study.source}: the samples of a group must have one class, but {listed(mixed, 3)} of "
-            f"{columns.groups!r} have several, such as {' and '.join(classes[mixed[0]])}. Correct the "
-            f"classes; if patients were measured in both, pass --batch {columns.groups}, which permutes "
-            "labels within patients."
+            f"{study.source}: with more than two classes the samples of a group must have one class, but "
+            f"{listed(mixed, 3)} of {columns.groups!r} have several, such as "
+            f"{' and '.join(classes[mixed[0]])}. Take two classes at a time, or pass --batch "
+            f"{columns.groups}, which permutes labels within patients."
         )
+    return len(mixed)
 
 
 def _why_not_within(batch: np.ndarray, groups: np.ndarray | None, y: np.ndarray) -> str | None:
