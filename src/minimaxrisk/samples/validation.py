@@ -515,7 +515,7 @@ def _apply_class_weight(
         raise ValueError(
             "class_weight must be positive and finite for every class, got "
             f"{dict(zip(classes.tolist(), factor.tolist(), strict=True))}; to leave out a class, drop its "
-            "samples."
+            f"samples: {OTHERS_ALONE}."
         )
     weights = weights * factor[labels]
     return weights * (total / weights.sum())

@@ -29,6 +29,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.samples.validation import OTHERS_ALONE
 
 
 def fit_and_write(
@@ -106,7 +107,8 @@ def choosing_radius(
         if n_folds < 2:
             raise ValueError(
                 f"{study.source}: --features {features} needs three samples of every class, or groups of "
-                "them, to leave some out; leave out rare classes, or pass a number: --features 10"
+                "them, to leave some out; pass a number (--features 10), or leave out rare classes: "
+                f"{OTHERS_ALONE}"
             )
     rule = {"few": "one-se"}.get(str(features), features)
     return MinimaxRiskClassifierCV(single, rule=rule, cv=n_folds, n_jobs=wanted.n_jobs)
