@@ -335,7 +335,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             is_unseen[np.isin(data.labels, single)] = False
             warn(
                 f"{listed(data.classes[single])}: every member sees the single "
-                f"{'sample' if data.groups is None else 'group'} of such a class, so that oob_error_ is about "
+                f"{'sample' if data.groups is None else 'group'} of such a class: oob_error_ is about "
                 "samples of the other classes alone; add samples.",
                 UserWarning,
             )

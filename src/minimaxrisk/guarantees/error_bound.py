@@ -434,16 +434,20 @@ def _for_prevalence(
     random: Any,
 ) -> ErrorBound:
     """The hold-out for another mixture of classes, with ``"best"`` beside the exact error of one class."""
-    sample = judged.sample
-    constant = majority_error(sample, prevalence, confidence)
-    if method == "best" and not sample.are_alike:
-        found, left_out = constant, {HOLDOUT: NO_WEIGHTS, **OWN_MIXTURE}
-    else:
+    n_held_out(test_size, judged.sample.n_units, judged.sample.units)  # refused before any work
+    constant = majority_error(judged.sample, prevalence, confidence)
+    try:
+        if not judged.sample.are_alike:
+            raise ValueError(NO_WEIGHTS)
         found = judged.holdout(test_size, confidence, random, prevalence=prevalence)
-        found, left_out = without_probability(found, judged.doubt), OWN_MIXTURE
-    if method == "best":
-        others = () if found is constant else (constant,)
-        found = replace(found, alternatives=others, left_out=left_out)
+    except ValueError as obstacle:
+        if method != "best":
+            raise
+        found = replace(constant, left_out={HOLDOUT: str(obstacle), **OWN_MIXTURE})
+    else:
+        found = without_probability(found, judged.doubt)
+        if method == "best":
+            found = replace(found, alternatives=(constant,), left_out=OWN_MIXTURE)
     return _about(found, judged)
 
 

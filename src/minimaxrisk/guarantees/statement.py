@@ -191,6 +191,11 @@ class ErrorBound:
         return f"of {named}, as common as in these data ({sizes}{more}{weighted})"
 
     @property
+    def scope(self) -> str:
+        """For which samples it holds, in words."""
+        return SAME_LAW if self.prevalence is None else SAME_CLASSES
+
+    @property
     def statement(self) -> str:
         """The bound in words, with its probability and what it assumes."""
         if self.method == NONE:
@@ -210,19 +215,24 @@ class ErrorBound:
             text += " Always naming the most common class errs no more than this bound; see class by class."
         if self.reason:
             text += f" It has no probability: {self.reason}."
-        return f"{text} {self.assumption} {SAME_LAW if self.prevalence is None else SAME_CLASSES}"
+        return f"{text} {self.assumption} {self.scope}"
+
+    @property
+    def confidence_per_class(self) -> float | None:
+        """The probability with which all of ``per_class`` hold at once, if there is one."""
+        levels = [one.confidence for one in self.per_class if one.n_test]
+        failing = [1.0 - level for level in levels if level is not None]
+        return round(1.0 - sum(failing), 12) if failing else None
 
     @property
     def statement_per_class(self) -> str:
         """``per_class`` and ``predictive_values`` in words; empty where there are none."""
         if not self.per_class:
             return ""
-        each = self.per_class[0].confidence
-        when = "if all assumptions were true"
-        if each is not None:
-            together = 1.0 - sum(one.n_test > 0 for one in self.per_class) * (1.0 - each)
+        when, together = "if all assumptions were true", self.confidence_per_class
+        if together is not None:
             own = "at once with the bound" if self.prevalence else "a statement of its own"
-            when = f"each with probability {each:.4g}, together {together:.4g}, {own}"
+            when = f"each with probability {self.per_class[0].confidence:.4g}, together {together:.4g}, {own}"
         lines = [f"Class by class, for the model of the hold-out ({when}):"]
         for one in self.per_class:
             seen = f"{one.n_errors} of {one.n_test} were" if one.n_test else "none was held out"

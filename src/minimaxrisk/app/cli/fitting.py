@@ -21,6 +21,7 @@ from minimaxrisk.app.cli.training import (
     train,
     warn_about_data,
     warn_about_model,
+    with_prevalence,
 )
 from minimaxrisk.app.files import Study, read_training_study
 from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
@@ -61,6 +62,7 @@ def fit_and_write(
         )
     for remark in study.remarks:
         console.note(remark)
+    wanted = with_prevalence(wanted, study)
     together = together_of(study, columns, console)
     warn_about_data(study, together, console)
     annotations = annotations_of(outputs, study, console)
