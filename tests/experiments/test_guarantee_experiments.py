@@ -49,7 +49,7 @@ from tests.in_process import (
     wine_with_few_samples,
 )
 
-TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound", "misuse")
+TABLES_ALONE = ("bounds", "radii", "rejections", "smallest-bound", "headline", "prevalence", "misuse")
 
 
 # All items, as small as the command lets them be.

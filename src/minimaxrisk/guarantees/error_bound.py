@@ -473,7 +473,7 @@ def _about(found: ErrorBound, judged: _Judged) -> ErrorBound:
     sample, more = judged.sample, ""
     unseen = set(getattr(judged.learner, "classes_", ())) - set(sample.data.classes.tolist())
     if unseen:
-        more = f" Nothing is said about samples of {listed(unseen)}, of which these data have none."
+        more = f" It leaves out samples of {listed(unseen)}, of which these data have none."
 
     def of_sample(one: ErrorBound) -> ErrorBound:
         return replace(one, class_sizes=sample.class_sizes, is_weighted=not sample.are_alike)
