@@ -128,9 +128,7 @@ def test_a_class_that_was_left_out_is_always_misclassified(data):
 def test_a_class_that_the_model_knows_and_the_data_lack_is_named(data):
     X, y = data
     model = LogisticRegression().fit(np.vstack([X, X[:5]]), [*y, *["rare"] * 5])
-    assert "It leaves out samples of 'rare', of which these data have none." in str(
-        by_holdout(model, X, y)
-    )
+    assert "It leaves out samples of 'rare', of which these data have none." in str(by_holdout(model, X, y))
 
 
 def test_best_for_a_prevalence(data):
