@@ -281,36 +281,59 @@ class JudgedSample:
 
 
 def majority_bound(sample: JudgedSample, delta: float, random: np.random.RandomState) -> ErrorBound:
-    """A limit of the error q of always naming the class that is most common in truth.
+    """The limit at ``delta / K``: the class is chosen by the samples that judge it, and K could have been."""
+    sizes = _sizes_of_drawn(sample, random)
+    n_others, n = sizes.sum() - sizes.max(), sizes.sum()
+    named = repr(sample.data.classes.tolist()[np.argmax(sizes)])
+    return _of_one_class(
+        sample, sizes, delta, named, clopper_pearson_limit(n_others, n, 1.0 - delta / len(sizes))
+    )
+
+
+def most_common_bound(sample: JudgedSample, delta: float, random: np.random.RandomState) -> ErrorBound:
+    """The same for the class that is most common in truth: an error q that is smaller, as its limit is.
 
     The m samples that are not of the class that is most common among n are few either because those that
     are not of the true one are, which are binomial with q; or because a class of probability 1/2 or less has
     n - m samples. For m < n/2 the latter has the largest probability, F, where two classes are equally
     common, so that one binomial limit at ``delta - F`` will do. F is tiny unless the limit is near 1/2.
     """
+    sizes = _sizes_of_drawn(sample, random)
+    named = f"here {sample.data.classes.tolist()[np.argmax(sizes)]!r}"
+    value = limit_of_rarer_classes(sizes.sum() - sizes.max(), sizes.sum(), delta, len(sizes))
+    return _of_one_class(sample, sizes, delta, named, value)
+
+
+def _sizes_of_drawn(sample: JudgedSample, random: np.random.RandomState) -> FloatArray:
+    """How many samples each class has, of each group one."""
     data, rows = sample.data, sample.rows
     if sample.unit is not None:
         rows = rows[_one_of_each(sample.unit[rows], random)]
     counts = np.ones(len(rows)) if sample.are_alike else data.weights[rows]
-    sizes = np.bincount(data.labels[rows], counts, minlength=len(data.classes))
-    n, n_errors = sizes.sum(), sizes.sum() - sizes.max()
-    named = data.classes.tolist()[int(np.argmax(sizes))]
+    sizes: FloatArray = np.bincount(data.labels[rows], counts, minlength=len(data.classes))
+    return sizes
+
+
+def _of_one_class(
+    sample: JudgedSample, sizes: FloatArray, delta: float, named: str, value: float
+) -> ErrorBound:
+    n = sizes.sum()
     drawn = f"{n:g} samples" if sample.unit is None else f"{n:g} samples, one of each group,"
     return ErrorBound(
-        value=limit_of_rarer_classes(n_errors, n, delta, len(sizes)),
+        value=value,
         method=MAJORITY,
         rule="constant",
         confidence=1.0 - delta,
         n_train=int(n),
-        n_classes=len(data.classes),
-        subject=f"always naming the most common class (here {named!r})",
-        evidence=f"{n_errors:g} of {drawn} are of another one",
+        n_classes=len(sizes),
+        subject=f"always naming the most common class ({named})",
+        evidence=f"{n - sizes.max():g} of {drawn} are of another one",
         assumption=_independence(sample.unit),
     )
 
 
 def limit_of_rarer_classes(n_others: float, n: float, delta: float, n_classes: int) -> float:
-    """The limit of ``majority_bound``; the largest error is that of equally common classes."""
+    """The limit of ``most_common_bound``; the largest error is that of equally common classes."""
     largest = 1.0 - 1.0 / n_classes
     by_chance = float(stats.beta.sf(0.5, n_others + 1, n - n_others)) if 2 * n_others < n else 1.0
     if by_chance >= min(delta, 0.5):

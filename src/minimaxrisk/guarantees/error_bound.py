@@ -38,6 +38,7 @@ from minimaxrisk.guarantees.counting import (
     holdout_bound,
     majority_bound,
     majority_error,
+    most_common_bound,
     n_held_out,
 )
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
@@ -202,7 +203,7 @@ def error_bound(
     ...     model, study.data, study.target, prevalence={0: 0.9, 1: 0.1}, random_state=0
     ... )
     >>> [(one.label, one.n_errors, one.n_test) for one in at_clinic.per_class]
-    [(0, 3, 46), (1, 3, 54)]
+    [(0, 0, 47), (1, 0, 53)]
     >>> X_new, _ = study.law.sample(500, random_state=1)
     >>> bound = error_bound(model, method="radii", rule="randomized", X_new=X_new)
     >>> bool(bound.value >= model.worst_case_error_), bound.exceedance.n_instances
@@ -546,16 +547,15 @@ def _best(
 
 
 def _rank(one: ErrorBound) -> Any:
-    """The smallest that has a probability first; that classes may be equally common is always true."""
-    is_trivial = one.method == MAJORITY and one.says_nothing
-    return not one.has_probability, one.stands_alone, is_trivial, one.value
+    """The smallest that has a probability first."""
+    return not one.has_probability, one.stands_alone, one.value
 
 
 def _majority_alone(one: ErrorBound, sample: JudgedSample, confidence: float, random: Any) -> ErrorBound:
     """The limit of the most common class at a level of its own, where another bound is the smallest."""
     if one.method != MAJORITY or not one.has_probability:
         return one
-    return replace(majority_bound(sample, 1.0 - confidence, random), stands_alone=True)
+    return replace(most_common_bound(sample, 1.0 - confidence, random), stands_alone=True)
 
 
 def _smallest(

@@ -118,6 +118,8 @@ class ErrorBound:
     class_sizes : mapping of label to float
         How many samples, or groups of them, the classes have: the mixture that the error is about, unless
         there is a ``prevalence``. Empty where no data were passed.
+    is_weighted : bool
+        Whether ``class_sizes`` are sums of weights that are not all alike.
     prevalence : mapping of label to float or None
         The shares of the classes that the error is about, if they were given.
     per_class : tuple of ClassLimit
