@@ -310,8 +310,7 @@ def _sizes_of_drawn(sample: JudgedSample, random: np.random.RandomState) -> Floa
     if sample.unit is not None:
         rows = rows[_one_of_each(sample.unit[rows], random)]
     counts = np.ones(len(rows)) if sample.are_alike else data.weights[rows]
-    sizes: FloatArray = np.bincount(data.labels[rows], counts, minlength=len(data.classes))
-    return sizes
+    return np.asarray(np.bincount(data.labels[rows], counts, minlength=len(data.classes)), dtype=np.float64)
 
 
 def _of_one_class(
