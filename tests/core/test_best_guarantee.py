@@ -427,7 +427,7 @@ def test_what_the_data_do_not_allow_is_left_out(study):
         if len(rows) - 1 in np.random.RandomState(seed).permutation(len(rows))[: round(len(rows) / 2)]
     )
     found = error_bound(model, X, y, random_state=seed)
-    assert "the part to fit on holds no sample of class 1" in found.left_out[HOLDOUT]
+    assert "the part to fit on holds samples of class 0 alone" in found.left_out[HOLDOUT]
     assert "cross-fitting needs at least 2 samples of every class, got 1 of 1" in found.left_out[RADII]
     assert found.method == MAJORITY
     assert "Left out:\n  holdout: the part to fit on" in str(found)

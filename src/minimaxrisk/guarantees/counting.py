@@ -35,7 +35,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from minimaxrisk._utils.arguments import is_integer, is_number
+from minimaxrisk._utils.arguments import is_integer, is_number, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import fit_with
@@ -44,7 +44,6 @@ from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
 from minimaxrisk.samples.validation import (
-    OTHERS_ALONE,
     TrainingData,
     check_labels,
     codes_of_groups,
@@ -119,7 +118,7 @@ def holdout_bound(
         n_train=len(train),
         n_classes=len(np.unique(y)),
         subject=f"{RULE_NAMES[name]} of the same method trained on {len(train)} of the samples",
-        evidence=f"it erred on {n_errors} of {len(test)} {_kind(unit)} held out",
+        evidence=f"it erred on {n_errors} of {len(test)} {_kind(unit)} held out{_of_unknown(y, train)}",
         assumption=f"{_independence(unit)} {UNCHOSEN}",
         n_errors=n_errors,
         n_test=len(test),
@@ -128,6 +127,12 @@ def holdout_bound(
         predictive_values={} if prevalence is None else _predictive_values(per_class, prevalence),
         model=model,
     )
+
+
+def _of_unknown(y: np.ndarray, train: IntArray) -> str:
+    """In words, if the model has seen no sample of some classes, and misclassifies all of them."""
+    unknown = np.setdiff1d(y, y[train]).tolist()
+    return f", and learned nothing of {listed(unknown)}, which had no sample to fit on" if unknown else ""
 
 
 def limits_per_class(
@@ -204,11 +209,10 @@ def _split(y: np.ndarray, groups: IntArray | None, test_size: Any, random: Any) 
     train = np.flatnonzero(~held_out[unit])
     first = _one_of_each(unit, random)
     test = np.sort(first[held_out[unit[first]]])
-    absent = np.setdiff1d(y, y[train])
-    if len(absent):
+    if len(np.unique(y[train])) < 2:
         raise ValueError(
-            f"the part to fit on holds no sample of class {absent.tolist()[0]!r}; use a smaller test_size, "
-            f"add samples of it, or leave it out: {OTHERS_ALONE}."
+            f"the part to fit on holds samples of class {y[train].tolist()[0]!r} alone; use a smaller "
+            "test_size, or add samples of the other classes."
         )
     return train, test
 

@@ -472,7 +472,8 @@ def _checked_prevalence(prevalence: Any, classes: list[Any]) -> dict[Any, float]
 def _about(found: ErrorBound, judged: _Judged) -> ErrorBound:
     """The bound and its alternatives with the mixture of classes that they are about."""
     sample, more = judged.sample, ""
-    unseen = set(getattr(judged.learner, "classes_", ())) - set(sample.data.classes.tolist())
+    known = found.prevalence or sample.data.classes.tolist()
+    unseen = set(getattr(judged.learner, "classes_", ())) - set(known)
     if unseen:
         more = f" It leaves out samples of {listed(unseen)}, of which these data have none."
 
