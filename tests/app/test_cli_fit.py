@@ -150,11 +150,50 @@ class TestFit:
         assert set(found["left_out"]) == {"radii"}
         arguments = ["fit", table, "--target", "diagnosis", "--seed", 5]
         _, out, _ = run(capsys, *arguments)
-        said = f"samples is at most {own.value:.4f}: {own.evidence}."
+        said = (
+            f"at most {own.value:.4f} where classes are as common as in these data (12 : 12): {own.evidence}."
+        )
         assert said in " ".join(out.split())
         _, out, _ = run(capsys, *arguments, "--no-guarantee")
         assert "new samples" not in out
         assert fit_json(capsys, table, "--target", "diagnosis", "--no-guarantee")["guarantee"] is None
+
+    def test_another_prevalence(self, table, fitted, capsys):
+        own = error_bound(
+            fitted, values(), labels(), prevalence={"ill": 0.1, "well": 0.9}, n_folds=None, random_state=5
+        )
+        arguments = (table, "--target", "diagnosis", "--seed", 5, "--prevalence", "ill=0.1")
+        found = fit_json(capsys, *arguments)["guarantee"]
+        assert (found["value"], found["statement"]) == (own.value, own.statement)
+        assert found["prevalence"] == {"ill": 0.1, "well": 0.9}
+        assert [one["limit"] for one in found["per_class"]] == [one.limit for one in own.per_class]
+        assert found["predictive_values"] == own.predictive_values
+        _, out, _ = run(capsys, "fit", *arguments)
+        said = " ".join(out.split())
+        assert "where 10% are “ill” and 90% are “well”" in said
+        assert f"of “ill” at least {1.0 - own.per_class[0].limit:.1%} are recognised" in said
+        assert "sensitivity and specificity if “ill” is looked for" in said
+        with_rare = ["--prevalence", "well=0.8", "--prevalence", "rare=0.1"]
+        per_class = fit_json(capsys, *arguments, *with_rare)["guarantee"]["per_class"]
+        assert [(one["label"], one["limit"]) for one in per_class][2:] == [("rare", 1.0)]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["ill"], "expected a class and its share, such as ill=0.05, got 'ill'"),
+            (["ill=5"], "expected a class and its share, such as ill=0.05, got 'ill=5'"),
+            (
+                ["il=0.05"],
+                "needs positive shares of 'ill', 'well' with the sum 1, where one may be missing; got il",
+            ),
+            (["ill=0.5", "--prevalence", "rare=0.1"], "where one may be missing; got ill=0.5, rare=0.1"),
+            (["ill=0.5", "--no-guarantee"], "is about the bound for new samples; leave out --no-guarantee"),
+        ],
+    )
+    def test_a_prevalence_that_makes_no_sense(self, table, capsys, arguments, message):
+        status, out, err = run(capsys, "fit", table, "--target", "diagnosis", "--prevalence", *arguments)
+        assert status != 0
+        assert message in " ".join((out + err).replace("│", " ").split())
 
     def test_terminal_and_page_have_the_same_guarantee(self, table, capsys, tmp_path):
         page = tmp_path / "report.html"

@@ -333,17 +333,37 @@ def test_the_best_bound_is_a_card_and_the_others_in_a_table(study, findings):
     assert f"The smallest: {own.assumption}" in page
     rows = guarantee_table(findings).rows
     assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.side_by_side]
-    assert [row[2] for row in rows] == ["95%"] * 2
+    assert [row[2] for row in rows] == ["95%", "95% by itself"]
+    assert "where classes are as common as in these data (" in page
+    assert f"at least {1.0 - own.per_class[0].limit:.1%} are recognised" in page
+    assert "sensitivity and specificity if" in page
     assert f"new instances would add to it; a bound of {own.value:.4f} is known already" in page
     everything = error_bound(model, X, y, n_folds=3, random_state=0)
     compared = replace(findings, guarantee=everything)
-    assert [row[2] for row in guarantee_table(compared).rows] == ["95%"] * 2 + ["not stated"] * 4
+    stated = ["95%", "95% by itself"] + ["not stated"] * 4
+    assert [row[2] for row in guarantee_table(compared).rows] == stated
     said = "Without a confidence, for comparison: cross-fitting assumes that"
     assert said in text_of(render_report(compared, PROVENANCE))
     given = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=own)
     assert given.guarantee.side_by_side == own.side_by_side
     assert given.to_dict()["guarantee"]["value"] == own.value
     assert given.to_dict()["guarantee"]["alternatives"][0]["value"] == own.alternatives[0].value
+
+
+def test_a_guarantee_for_another_prevalence(study, findings):
+    X, y = study
+    names = np.unique(y)
+    shares = dict(zip(names.tolist(), (0.2, 0.8), strict=True))
+    own = error_bound(MinimaxRiskClassifier().fit(X, y), X, y, prevalence=shares, random_state=0)
+    other = replace(findings, guarantee=own)
+    page = text_of(render_report(other, PROVENANCE))
+    assert verdict.mixture(own) == f"where 20% are “{names[0]}” and 80% are “{names[1]}”"
+    assert verdict.mixture(own) in page
+    assert f"of those called “{names[0]}” at least {own.predictive_values[names[0]]:.1%} are" in page
+    assert "drawn like these class by class" in page
+    assert f"always predicting “{names[1]}”" in page
+    useless = replace(other, guarantee=replace(own, value=0.25))
+    assert verdict.says_little(useless) == ["Always predicting the most common class errs no more than that."]
 
 
 def test_a_guarantee_that_says_nothing_says_so(noise_findings):

@@ -60,12 +60,13 @@ def test_any_classifier_has_a_best_bound(learner, study, X_new):
     assert "for a fitted MinimaxRiskClassifier alone" in found.left_out[RADII]
     assert all(one.confidence == 0.95 for one in bounds.values())
     half = bounds[HOLDOUT]
-    together = SHARES[HOLDOUT] + SHARES[AGREEMENT] + SHARES[MAJORITY]
-    expected = clopper_pearson_limit(half.n_errors, 40, 1.0 - 0.05 * SHARES[HOLDOUT] / together)
-    assert half.value == pytest.approx(expected, abs=1e-14)
+    level = 1.0 - 0.05 * SHARES[HOLDOUT] / (SHARES[HOLDOUT] + SHARES[MAJORITY])
+    assert half.value == pytest.approx(clopper_pearson_limit(half.n_errors, 40, level), abs=1e-14)
     differ = int(np.sum(half.model.predict(X_new) != learner.predict(X_new)))
-    limit = clopper_pearson_limit(differ, 300, 1.0 - 0.05 * SHARES[AGREEMENT] / together)
-    assert bounds[AGREEMENT].value == pytest.approx(half.value + limit, abs=1e-14)
+    # 40 samples tell less than 300, and may go wrong more often.
+    of_half = clopper_pearson_limit(half.n_errors, 40, 1.0 - 0.05 * 300 / 340)
+    limit = clopper_pearson_limit(differ, 300, 1.0 - 0.05 * 40 / 340)
+    assert bounds[AGREEMENT].value == pytest.approx(of_half + limit, abs=1e-14)
     assert f"on {differ} of 300 new instances the two differ" in bounds[AGREEMENT].statement
     assert "not for another cohort" in found.statement
     assert "pass a whole search" in found.statement
@@ -73,7 +74,8 @@ def test_any_classifier_has_a_best_bound(learner, study, X_new):
     assert set(by_method(without)) == {HOLDOUT, MAJORITY}
     alone = error_bound(learner, X, y, X_new=X_new, method="agreement", random_state=0)
     assert (alone.confidence, alone.model) == (0.95, learner)
-    assert alone.value < bounds[AGREEMENT].value
+    assert alone.value == bounds[AGREEMENT].value  # no part of what the smallest is chosen from
+    assert [one.method for one in found.alternatives if one.stands_alone]
 
 
 def test_agreement_holds_as_often_as_it_says():

@@ -48,7 +48,7 @@ def posed_study(X, y, **given):
         weight_kind="auto",
         groups=given.get("groups"),
     )
-    return data, Strata.of(data, "a test", otherwise="-"), pose_by(parameters, data, Multiple(1.0))
+    return data, Strata.of(data), pose_by(parameters, data, Multiple(1.0))
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

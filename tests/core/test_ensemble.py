@@ -433,17 +433,47 @@ def test_parameters(parameters, message, wide):
         ensemble(**parameters).fit(*wide)
 
 
-@pytest.mark.parametrize("parts", [PAIRS, SINGLE])
-def test_a_class_with_one_member(wide, parts):
+@pytest.mark.parametrize("ball", [True, False])
+def test_a_class_with_one_sample_is_in_every_part(wide, ball):
+    X, y = wide
+    rows = [*np.flatnonzero(y != "gamma"), 39]
+    X, y = X[rows], y[rows]
+    with pytest.warns(UserWarning, match="'gamma': every member sees the single sample of such a class"):
+        model = ensemble(ball=ball, **SINGLE).fit(X, y)
+    assert model.in_bag_[:, -1].all()
+    assert np.isnan(model.oob_proba_[-1]).all()
+    assert not np.isnan(model.oob_proba_[:-1]).any()
+    assert model.oob_error_ == np.mean(model.classes_[model.oob_proba_[:-1].argmax(axis=1)] != y[:-1])
+    assert "gamma" in model.classes_
+    assert verify(model, X, y).valid
+
+
+def test_a_class_with_one_group_is_in_every_part(wide):
+    X, y = wide
+    with pytest.warns(UserWarning, match="'alpha': every member sees the single group"):
+        model = ensemble(**SINGLE).fit(X, y, groups=np.where(y == "alpha", -1, np.arange(40)))
+    assert model.in_bag_[:, y == "alpha"].all()
+
+
+def test_classes_of_single_samples_are_not_judged(wide):
+    X, _ = wide
+    with pytest.warns(UserWarning, match="'a', 'b': every member sees the single sample"):
+        model = ensemble(**SINGLE).fit(X[:2], ["a", "b"])
+    assert np.isnan(model.oob_error_)
+    assert model.oob_error_interval_ == (0.0, 1.0)
+
+
+def test_a_class_with_one_member_has_no_halves(wide):
     X, y = wide
     rows = [*np.flatnonzero(y != "gamma"), 39]
     message = (
-        "an ensemble needs at least 2 samples of every class, .* class 'gamma' has 1; .*, or fit a Minimax"
+        "complementary=True needs at least 2 samples of every class, .* class 'gamma' has 1; add samples, "
+        "use complementary=False, or leave out the class: every statement is then about samples of the other"
     )
     with pytest.raises(ValueError, match=message):
-        ensemble(**parts).fit(X[rows], y[rows])
+        ensemble(**PAIRS).fit(X[rows], y[rows])
     with pytest.raises(ValueError, match=r"at least 2 groups of every class.* class 'alpha' has 1"):
-        ensemble(**parts).fit(X, y, groups=np.where(y == "alpha", -1, np.arange(40)))
+        ensemble(**PAIRS).fit(X, y, groups=np.where(y == "alpha", -1, np.arange(40)))
 
 
 def test_groups_that_make_no_sense(wide):

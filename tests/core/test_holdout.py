@@ -106,6 +106,17 @@ def test_groups_stay_together_and_count_once():
     assert "5 groups held out" in bound.statement
 
 
+def test_a_class_that_is_held_out_as_a_whole_is_misclassified(data):
+    """Leaving it out of the data would make the statement one about the other classes."""
+    X, y = data
+    y = np.where(np.arange(60) == np.random.RandomState(0).permutation(60)[0], "rare", y)
+    bound = by_holdout(LogisticRegression(), X, y, random_state=0)
+    (rare,) = [one for one in bound.per_class if one.label == "rare"]
+    assert (rare.n_test, rare.n_errors, rare.limit) == (1, 1, 1.0)
+    assert bound.n_errors >= 1
+    assert "learned nothing of 'rare', which had no sample to fit on" in bound.statement
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,7 +126,7 @@ def test_groups_stay_together_and_count_once():
         ({"test_size": 1.5}, "test_size must be a fraction"),
         ({"test_size": 60}, "holds out 60 of 60 samples; at least one"),
         ({"test_size": 0.001}, "holds out 0 of 60 samples"),
-        ({"test_size": 59}, "the part to fit on holds no sample of class"),
+        ({"test_size": 59}, "the part to fit on holds samples of class '(ill|well)' alone; use a smaller"),
         ({"groups": np.zeros(10)}, r"one entry for each of the 60 samples, got shape \(10,\)"),
         ({"groups": np.zeros(60)}, "holds out 0 of 1 groups"),
         ({"groups": [None] * 60}, "groups has no entry at position 0"),

@@ -34,7 +34,7 @@ def halves_of(labels, n_halves, weights=None):
     labels = np.asarray(labels)
     weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
     data = TrainingData(np.zeros((len(labels), 1)), np.unique(labels), labels, weights)
-    return complementary_halves(Strata.of(data, "", otherwise=""), n_halves, np.random.RandomState(0))
+    return complementary_halves(Strata.of(data), n_halves, np.random.RandomState(0))
 
 
 def same_result(a, b):
@@ -193,7 +193,10 @@ def test_parameters(parameters, message, wide):
 def test_a_class_that_cannot_be_in_both_halves(wide):
     X, y = wide
     rows = [*np.flatnonzero(y != "gamma"), 39]
-    message = r"at least 2 samples of every class, .* class 'gamma' has 1; .* or use stability=False"
+    message = (
+        r"at least 2 samples of every class, .* class 'gamma' has 1; .* use stability=False, or leave out "
+        "the class: every statement is then about samples of the other classes alone"
+    )
     with pytest.raises(ValueError, match=message):
         stable().fit(X[rows], y[rows])
     weights = np.ones(40)

@@ -54,8 +54,11 @@ from tests.in_process import (
 TABLES_ALONE = (
     "bounds",
     "radii",
+    "classes",
     "rejections",
     "smallest-bound",
+    "headline",
+    "prevalence",
     "misuse",
     "false-alarms",
     "matched-pairs",

@@ -32,7 +32,7 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can, unwrapped
-from minimaxrisk.samples.validation import check_labels, codes_of_groups
+from minimaxrisk.samples.validation import OTHERS_ALONE, check_labels, codes_of_groups
 
 
 class CannotFitError(ValueError):
@@ -223,7 +223,7 @@ def _folds(
         if not 2 <= cv <= smallest:
             raise ValueError(
                 f"cv={cv} must be at least 2, and no more than the {smallest} samples of the smallest class; "
-                "use fewer folds, or leave out classes with few samples."
+                f"use fewer folds, or leave out classes with few samples: {OTHERS_ALONE}."
             )
         if unit is None:
             splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=n_repeats, random_state=random_state)

@@ -19,7 +19,12 @@ from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can
-from minimaxrisk.samples.validation import codes_of_groups, labels_of_units, positions_of_labels
+from minimaxrisk.samples.validation import (
+    OTHERS_ALONE,
+    codes_of_groups,
+    labels_of_units,
+    positions_of_labels,
+)
 
 # Lower ends of the bands in which probabilities of predicted classes are counted; 1 is a band of its own.
 BANDS = (1.0, 0.9, 0.75, 0.5, 0.0)
@@ -130,7 +135,8 @@ def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups
     if possible < 2:
         kind = "samples" if groups is None else "groups"
         raise ValueError(
-            f"cross-validation needs at least two {kind} of every class; leave out classes with a single one."
+            f"cross-validation needs at least two {kind} of every class; add some, or leave out classes with "
+            f"a single one: {OTHERS_ALONE}."
         )
     folds = StratifiedKFold(possible, shuffle=True, random_state=random_state)
     if groups is None:

@@ -55,8 +55,8 @@ def fit_ball(
 ) -> tuple[LinearRule, FloatArray]:
     """The rule fitted on all samples, and h(y|x) of each sample by a fit on the other folds (n x K).
 
-    Such fits see about ``share`` of the samples. Rows of weight zero have NaN.
-    Columns are standardised, or else as they are, but for one factor for all.
+    Such fits see about ``share`` of the samples. Rows of weight zero, and those of the only unit of a class,
+    have NaN. Columns are standardised, or else as they are, but for one factor for all.
     """
     scale = posed.problem.scale
     size = np.ones_like(scale.scale) if standardize else scale.scale / scale.scale.max()
@@ -78,8 +78,9 @@ def fit_ball(
 
 
 def folds_of(units: Strata, n_folds: int, random: Any) -> list[IntArray]:
-    """Rows of folds. Each class is dealt out, so that the other folds hold some of it."""
-    dealt = np.concatenate([random.permutation(members) for members in units.of_class])
+    """Rows of folds. Each class is dealt out, so that others hold some of it; a single unit is not."""
+    shuffled = [random.permutation(members) for members in units.of_class if len(members) > 1]
+    dealt = np.concatenate(shuffled) if shuffled else np.empty(0, dtype=np.intp)
     return [units.rows_of(dealt[start::n_folds]) for start in range(min(n_folds, len(dealt)))]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from minimaxrisk._utils.arguments import parameters_by_keyword
+from minimaxrisk._utils.arguments import listed, parameters_by_keyword
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
@@ -70,7 +70,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     n_estimators : int, default=50
         Number of members; even with ``complementary=True``.
     subsample : float, default=0.8
-        The share of the samples of each class that a member sees, rounded down.
+        The share of the samples of each class that a member sees, rounded down, but at least one.
     complementary : bool, default=False
         True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``. Then
         ``false_selection_bounds_`` says how many false selections to expect at most, but members that see
@@ -116,8 +116,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
         For each sample the mean rule of the members that have not seen it, and of a ball that has not, with
-        the weight that the other samples give it; NaN, and a warning, if every member has. With the ball
-        also NaN for samples of weight 0.
+        the weight that the other samples give it; NaN, and a warning, if every member has, as of the single
+        sample of a class. With the ball also NaN for samples of weight 0.
     oob_error_ : float
         The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
@@ -277,7 +277,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return estimator.set_params(callback=None)  # not called, and need not go to other processes
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
-        self._parts(_units_of(data), check_random_state(0))  # refused before any work
+        self._parts(data, check_random_state(0))  # refused before any work
         warn_about_work(data, parameters.coding, parameters.copy)
 
     def _posed(self, data: TrainingData, parameters: Any) -> Posed:
@@ -285,8 +285,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return super()._posed(data, parameters) if self.certify else pose_by(parameters, data, Multiple(1.0))
 
     def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> _Average:
-        units, random = _units_of(data), check_random_state(self.random_state)
-        parts, estimator = self._parts(units, random), self._member()
+        units, random = Strata.of(data), check_random_state(self.random_state)
+        parts, estimator = self._parts(data, random), self._member()
         settings = engine_settings_of(estimator, data.X.shape[1])
         learn = RulesFromRows(
             posed,
@@ -328,7 +328,18 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     def _warn(self, posed: PosedBox, data: TrainingData, solved: _Average) -> None:
         if self.certify:
             super()._warn(posed, data, solved)
-        unseen = int(np.isnan(solved.judged.oob_proba[data.weights > 0, 0]).sum())
+        is_unseen = np.isnan(solved.judged.oob_proba[:, 0]) & (data.weights > 0)
+        units = Strata.of(data)
+        single = [k for k, members in enumerate(units.of_class) if len(members) == 1]
+        if single:
+            is_unseen[np.isin(data.labels, single)] = False
+            warn(
+                f"{listed(data.classes[single])}: every member sees the single "
+                f"{'sample' if data.groups is None else 'group'} of such a class: oob_error_ is about "
+                "samples of the other classes alone; add samples.",
+                UserWarning,
+            )
+        unseen = int(is_unseen.sum())
         if unseen:
             were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
             warn(
@@ -372,7 +383,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             random=random,
         )
 
-    def _parts(self, units: Strata, random: np.random.RandomState) -> list[IntArray]:
+    def _parts(self, data: TrainingData, random: np.random.RandomState) -> list[IntArray]:
+        units = Strata.of(data)
         if not self.complementary:
             return independent_parts(units, self.n_estimators, self.subsample, random)
         if self.subsample != 0.5:
@@ -381,6 +393,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
                 f"{self.subsample!r}. Use complementary=False for parts of another size."
             )
         check_pairs("n_estimators", self.n_estimators)
+        units.check_pairs_in(data, "complementary=True", otherwise="use complementary=False")
         return complementary_halves(units, self.n_estimators, random)
 
     def _store_use(self, fitted: AverageRule, posed: PosedBox) -> None:
@@ -394,10 +407,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             setattr(self, f"{name}_", value)
         if not self.complementary:
             del self.false_selection_bounds_
-
-
-def _units_of(data: TrainingData) -> Strata:
-    return Strata.of(data, "an ensemble", otherwise="fit a MinimaxRiskClassifier")
 
 
 @dataclass(frozen=True)

@@ -215,7 +215,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         """The selection to run on each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         check_pairs("n_subsamples", self.n_subsamples)
-        units = Strata.of(data, "stability=True", otherwise="use stability=False")
+        units = Strata.of(data).check_pairs_in(data, "stability=True", otherwise="use stability=False")
         halves = complementary_halves(units, self.n_subsamples, check_random_state(self.random_state))
         weights = None if sample_weight is None else data.weights
         more = {"sample_weight": weights, "groups": data.groups}

@@ -7,14 +7,23 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.posed_fit import PosedFit
-    from minimaxrisk.guarantees.statement import ErrorBound, Exceedance
+    from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound, Exceedance
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
 
-__all__ = ["Certificate", "ErrorBound", "Exceedance", "FalseSelectionBounds", "PosedFit", "WorstCase"]
+__all__ = [
+    "Certificate",
+    "ClassLimit",
+    "ErrorBound",
+    "Exceedance",
+    "FalseSelectionBounds",
+    "PosedFit",
+    "WorstCase",
+]
 
 _MODULE_OF = {
     "Certificate": "verification",
+    "ClassLimit": "statement",
     "ErrorBound": "statement",
     "Exceedance": "statement",
     "FalseSelectionBounds": "false_selections",

@@ -26,6 +26,7 @@ C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,15 +35,20 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from minimaxrisk._utils.arguments import is_integer, is_number
+from minimaxrisk._utils.arguments import is_integer, is_number, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ErrorBound
+from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ClassLimit, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
-from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups, differences_within
+from minimaxrisk.samples.validation import (
+    TrainingData,
+    check_labels,
+    codes_of_groups,
+    differences_within,
+)
 
 UNCHOSEN = (
     "No setting of the method may have been chosen by their labels: pass a whole search, not its "
@@ -73,11 +79,15 @@ def holdout_bound(
     confidence: float,
     random: Any,
     learns_groups: bool = True,
+    class_confidence: float | None = None,
+    prevalence: Mapping[Any, float] | None = None,
 ) -> ErrorBound:
     """Fit a copy of a classifier on one part of the samples, count its errors on the other.
 
     Its fit gets the groups if it ``learns_groups`` and they are what our fits take: with one label each, or
     of two classes.
+    ``class_confidence`` is what the limits of all classes have together, by default ``confidence``. With
+    ``prevalence`` they make the bound, too.
     """
     y = check_labels(X, y)
     unit = None if groups is None else codes_of_groups(groups, len(y))
@@ -88,45 +98,105 @@ def holdout_bound(
         learned = unit[train] if are_taken else None
     with quiet_fits():
         model = fit_with(clone(estimator), take_rows(X, train), y[train], groups=learned)
-    n_errors = int(np.sum(np.asarray(model.predict(take_rows(X, test))) != y[test]))
+    errs = np.asarray(model.predict(take_rows(X, test))) != y[test]
+    n_errors = int(errs.sum())
+    per_class = limits_per_class(
+        y[test],
+        errs,
+        prevalence or np.unique(y).tolist(),
+        confidence if class_confidence is None else class_confidence,
+    )
+    if prevalence is None:
+        value = clopper_pearson_limit(n_errors, len(test), confidence)
+    else:
+        value = min(1.0, sum(prevalence[one.label] * one.limit for one in per_class))
     last = model[-1] if isinstance(model, Pipeline) else model
     name = "predict" if getattr(last, "deterministic", True) else "randomized"
     return ErrorBound(
-        value=clopper_pearson_limit(n_errors, len(test), confidence),
+        value=value,
         method=HOLDOUT,
         rule=name,
         confidence=float(confidence),
         n_train=len(train),
         n_classes=len(np.unique(y)),
         subject=f"{RULE_NAMES[name]} of the same method trained on {len(train)} of the samples",
-        evidence=f"it erred on {n_errors} of {len(test)} {_kind(unit)} held out",
+        evidence=f"it erred on {n_errors} of {len(test)} {_kind(unit)} held out{_of_unknown(y, train)}",
         assumption=f"{_independence(unit)} {UNCHOSEN}",
         n_errors=n_errors,
         n_test=len(test),
+        prevalence=prevalence,
+        per_class=per_class,
+        predictive_values={} if prevalence is None else _predictive_values(per_class, prevalence),
         model=model,
     )
 
 
-def agreement_bound(full: Any, half: ErrorBound, X_new: Any, named: Any, *, delta: float) -> ErrorBound:
+def _of_unknown(y: np.ndarray, train: IntArray) -> str:
+    """In words, if the model has seen no sample of some classes, and misclassifies all of them."""
+    unknown = np.setdiff1d(y, y[train]).tolist()
+    return f", and learned nothing of {listed(unknown)}, which had no sample to fit on" if unknown else ""
+
+
+def limits_per_class(
+    y: np.ndarray, errs: BoolArray, labels: Iterable[Any], confidence: float
+) -> tuple[ClassLimit, ...]:
+    """Limits of the errors within each class, all of which hold with probability ``confidence``.
+
+    Given the labels, errors within a class are independent and equally probable, whether labels were drawn
+    or chosen by design. Of K classes that were held out each has the K-th part of what may go wrong; of the
+    others nothing is known, and the limit is 1.
+    """
+    each = 1.0 - (1.0 - confidence) / len(np.unique(y))
+    found = []
+    for label in labels:
+        of_class = errs[y == label]
+        n_errors, n = int(of_class.sum()), len(of_class)
+        found.append(ClassLimit(label, n, n_errors, clopper_pearson_limit(n_errors, n, each), each))
+    return tuple(found)
+
+
+def _predictive_values(per_class: Sequence[ClassLimit], prevalence: Mapping[Any, float]) -> dict[Any, float]:
+    """At least so many of those that are named a class are of it.
+
+    The worst is that all errors of the other classes go to this one; with two classes they do.
+    """
+    right = {one.label: prevalence[one.label] * (1.0 - one.limit) for one in per_class}
+    wrong = {one.label: prevalence[one.label] * one.limit for one in per_class}
+    all_wrong = sum(wrong.values())
+    return {
+        one.label: right[one.label] / (right[one.label] + all_wrong - wrong[one.label])
+        for one in per_class
+        if one.n_test
+    }
+
+
+def agreement_bound(full: Any, half: ErrorBound, X_new: Any, named: Any, *, confidence: float) -> ErrorBound:
     """The error of ``full`` by that of the model of a hold-out, and by how often the two differ.
 
-    ``named`` are the labels that ``full`` gives to ``X_new``. The limit of the hold-out holds besides.
+    ``named`` are the labels that ``full`` gives to ``X_new``. What may go wrong is split by the numbers of
+    samples that the two limits are counted on: fewer get more, which is close to the smallest sum.
     """
+    assert half.n_test is not None
+    assert half.n_errors is not None
     differ = np.asarray(half.model.predict(X_new)) != np.asarray(named)
-    limit = clopper_pearson_limit(int(differ.sum()), len(differ), 1.0 - delta)
+    delta, n_all = 1.0 - confidence, half.n_test + len(differ)
+    of_half = clopper_pearson_limit(half.n_errors, half.n_test, 1.0 - delta * len(differ) / n_all)
+    limit = clopper_pearson_limit(int(differ.sum()), len(differ), 1.0 - delta * half.n_test / n_all)
     return replace(
         half,
-        value=min(1.0, half.value + limit),
+        value=min(1.0, of_half + limit),
         method=AGREEMENT,
+        confidence=float(confidence),
         subject=f"{RULE_NAMES[half.rule]} of this model",
         evidence=(
-            f"one that {half.evidence.removeprefix('it ')} errs on at most {half.value:.4f}, and on "
+            f"one that {half.evidence.removeprefix('it ')} errs on at most {of_half:.4f}, and on "
             f"{int(differ.sum())} of {len(differ)} new instances the two differ. Where they agree, at most "
-            f"{half.value:.4f} of all samples are named wrongly"
+            f"{of_half:.4f} of all samples are named wrongly"
         ),
         assumption=f"{half.assumption} New instances are taken for independent, too.",
         n_errors=int(differ.sum()),
         n_test=len(differ),
+        per_class=(),
         model=full,
     )
 
@@ -141,11 +211,10 @@ def _split(y: np.ndarray, groups: IntArray | None, test_size: Any, random: Any) 
     train = np.flatnonzero(~held_out[unit])
     first = one_of_each(unit, random)
     test = np.sort(first[held_out[unit[first]]])
-    absent = np.setdiff1d(y, y[train])
-    if len(absent):
+    if len(np.unique(y[train])) < 2:
         raise ValueError(
-            f"the part to fit on holds no sample of class {absent.tolist()[0]!r}; use a smaller test_size, "
-            "or leave out classes with so few samples."
+            f"the part to fit on holds samples of class {y[train].tolist()[0]!r} alone; use a smaller "
+            "test_size, or add samples of the other classes."
         )
     return train, test
 
@@ -202,30 +271,95 @@ class JudgedSample:
         return np.flatnonzero(self.data.weights > 0)
 
     @property
+    def class_sizes(self) -> dict[Any, float]:
+        """How many samples, or groups of them, each class has; of a group with several labels a part."""
+        rows = self.rows
+        weights = np.ones(len(rows)) if self.are_alike else self.data.weights[rows]
+        if self.unit is not None and self.are_alike:
+            unit = self.unit[rows]
+            weights = 1.0 / np.bincount(unit)[unit]
+        sizes = np.bincount(self.data.labels[rows], weights, minlength=len(self.data.classes))
+        return dict(zip(self.data.classes.tolist(), sizes.tolist(), strict=True))
+
+    @property
     def n_units(self) -> int:
         return len(self.rows) if self.unit is None else len(np.unique(self.unit[self.rows]))
 
 
 def majority_bound(sample: JudgedSample, delta: float, random: np.random.RandomState) -> ErrorBound:
     """The limit at ``delta / K``: the class is chosen by the samples that judge it, and K could have been."""
+    sizes = _sizes_of_drawn(sample, random)
+    n_others, n = sizes.sum() - sizes.max(), sizes.sum()
+    named = repr(sample.data.classes.tolist()[np.argmax(sizes)])
+    return _of_one_class(
+        sample, sizes, delta, named, clopper_pearson_limit(n_others, n, 1.0 - delta / len(sizes))
+    )
+
+
+def most_common_bound(sample: JudgedSample, delta: float, random: np.random.RandomState) -> ErrorBound:
+    """The same for the class that is most common in truth: an error q that is smaller, as its limit is.
+
+    The m samples that are not of the class that is most common among n are few either because those that
+    are not of the true one are, which are binomial with q; or because a class of probability 1/2 or less has
+    n - m samples. For m < n/2 the latter has the largest probability, F, where two classes are equally
+    common, so that one binomial limit at ``delta - F`` will do. F is tiny unless the limit is near 1/2.
+    """
+    sizes = _sizes_of_drawn(sample, random)
+    named = f"here {sample.data.classes.tolist()[np.argmax(sizes)]!r}"
+    value = limit_of_rarer_classes(sizes.sum() - sizes.max(), sizes.sum(), delta, len(sizes))
+    return _of_one_class(sample, sizes, delta, named, value)
+
+
+def _sizes_of_drawn(sample: JudgedSample, random: np.random.RandomState) -> FloatArray:
+    """How many samples each class has, of each group one."""
     data, rows = sample.data, sample.rows
     if sample.unit is not None:
         rows = rows[one_of_each(sample.unit[rows], random)]
     counts = np.ones(len(rows)) if sample.are_alike else data.weights[rows]
-    sizes = np.bincount(data.labels[rows], counts, minlength=len(data.classes))
-    n, n_errors = sizes.sum(), sizes.sum() - sizes.max()
-    named = data.classes.tolist()[int(np.argmax(sizes))]
+    return np.asarray(np.bincount(data.labels[rows], counts, minlength=len(data.classes)), dtype=np.float64)
+
+
+def _of_one_class(
+    sample: JudgedSample, sizes: FloatArray, delta: float, named: str, value: float
+) -> ErrorBound:
+    n = sizes.sum()
     drawn = f"{n:g} samples" if sample.unit is None else f"{n:g} samples, one of each group,"
     return ErrorBound(
-        value=clopper_pearson_limit(n_errors, n, 1.0 - delta / len(sizes)),
+        value=value,
         method=MAJORITY,
         rule="constant",
         confidence=1.0 - delta,
         n_train=int(n),
-        n_classes=len(data.classes),
-        subject=f"always naming the most common class ({named!r})",
-        evidence=f"{n_errors:g} of {drawn} are of another one",
+        n_classes=len(sizes),
+        subject=f"always naming the most common class ({named})",
+        evidence=f"{n - sizes.max():g} of {drawn} are of another one",
         assumption=_independence(sample.unit),
+    )
+
+
+def limit_of_rarer_classes(n_others: float, n: float, delta: float, n_classes: int) -> float:
+    """The limit of ``most_common_bound``; the largest error is that of equally common classes."""
+    largest = 1.0 - 1.0 / n_classes
+    by_chance = float(stats.beta.sf(0.5, n_others + 1, n - n_others)) if 2 * n_others < n else 1.0
+    if by_chance >= min(delta, 0.5):
+        return largest
+    return min(largest, clopper_pearson_limit(n_others, n, 1.0 - delta + by_chance))
+
+
+def majority_error(sample: JudgedSample, prevalence: Mapping[Any, float], confidence: float) -> ErrorBound:
+    """Where the shares of the classes are known, so is the error of naming the most common one."""
+    named = max(prevalence, key=lambda label: prevalence[label])
+    return ErrorBound(
+        value=1.0 - prevalence[named],
+        method=MAJORITY,
+        rule="constant",
+        confidence=confidence,
+        n_train=sample.n_units,
+        n_classes=len(prevalence),
+        subject=f"always naming the most common class ({named!r})",
+        evidence="so many are of another one",
+        assumption="That is exact, for the given prevalence.",
+        prevalence=prevalence,
     )
 
 

@@ -8,12 +8,15 @@ To take the smallest of several limits is to look at all of them, so all must ho
 ``delta = 1 - confidence`` split over them by ``SHARES``, the probability that one of them fails is at most
 delta (Bonferroni's inequality), and the smallest one holds with probability ``confidence``. The shares are
 fixed before any outcome is known. A method that the arguments rule out leaves its share to the others; one
-that the data rule out does not.
+that the data rule out does not. What is never the smallest takes no share, and stands alone at the whole
+confidence: the limit by agreement, which is that of the hold-out and more; that of the most common class
+where another one was smaller; and the limits class by class. With ``prevalence`` the limits class by class
+are the event that everything rests on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arguments import check_confidence, is_integer
+from minimaxrisk._utils.arguments import check_confidence, is_integer, is_number, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
@@ -34,6 +37,8 @@ from minimaxrisk.guarantees.counting import (
     agreement_bound,
     holdout_bound,
     majority_bound,
+    majority_error,
+    most_common_bound,
     n_held_out,
     one_of_each,
 )
@@ -51,17 +56,22 @@ from minimaxrisk.guarantees.statement import (
 from minimaxrisk.guarantees.verification import check_same_data, verify
 from minimaxrisk.samples.validation import TrainingData, check_labels, check_new_data, codes_of_groups
 
+ROUNDING = 1e-6  # of shares that people write down
 METHODS = ("best", HOLDOUT, AGREEMENT, RADII)
 EXCESS = "excess"  # what new instances add to worst cases within radii
 # How delta is split. The limit of a hold-out grows with log(1/delta), radii only with its root, and hold-outs
-# were the tightest on all data sets that we have. Agreement needs the limit of the hold-out and its own. The
-# share of the excess is divided among the bounds that have one.
-SHARES = {HOLDOUT: 0.8, AGREEMENT: 0.05, RADII: 0.06, EXCESS: 0.04, MAJORITY: 0.05}
+# were the tightest on all data sets that we have. The share of the excess is divided among the bounds that
+# have one.
+SHARES = {HOLDOUT: 0.85, RADII: 0.06, EXCESS: 0.04, MAJORITY: 0.05}
 NOT_CERTIFIED = "bounds by radii are computed for a fitted MinimaxRiskClassifier alone."
 LACKS_GROUPS = (
     "the model was fitted without these groups, as if all samples were independent; fit it with groups for "
     "such a bound."
 )
+OWN_MIXTURE = {
+    AGREEMENT: "new instances tell how often two models differ where classes are as common as among them.",
+    RADII: "radii hold the means of samples whose classes are as common as in these data.",
+}
 NO_WEIGHTS = (
     "a hold-out counts errors and takes no sample_weight; pass every sample as a row of its own, and groups "
     "with one entry for all rows that are measurements of one patient."
@@ -82,6 +92,7 @@ def error_bound(
     X_unlabeled: Any = None,
     transformer: Any = None,
     test_size: float | int = 0.5,
+    prevalence: Any = None,
     confidence: float = 0.95,
     n_folds: int | None = 10,
     only_if_smaller: bool = False,
@@ -90,7 +101,8 @@ def error_bound(
     """How often will a model err on new samples? A bound that holds with a probability.
 
     ``"best"`` computes all bounds and splits the probability that one fails over them, so that the smallest
-    may be chosen afterwards. The other methods give one bound alone, at the whole confidence.
+    may be chosen afterwards. The other methods give one bound alone, at the whole confidence. A hold-out also
+    gives limits class by class (sensitivity and specificity), in ``per_class``.
 
     Parameters
     ----------
@@ -141,8 +153,15 @@ def error_bound(
     test_size : float or int, default=0.5
         The part that a hold-out leaves out, as a fraction of the samples (or groups) or as their number. It
         is drawn at random, without regard to the labels.
+    prevalence : mapping of label to float or None, default=None
+        How common the classes are where the model will be used, such as ``{"ill": 0.05, "well": 0.95}``, if
+        that is not as in the data: in a case-control study the mixture was chosen. The bound is then about
+        that mixture, by the limits class by class of the hold-out, with ``predictive_values``; all hold at
+        once. Every class of y has a share. Classes without a sample may have one, too: all their samples are
+        misclassified. Agreement and radii are about the mixture of the data alone, and are left out.
     confidence : float, default=0.95
-        The probability with which the bound holds, with ``"best"`` together with all others that have one.
+        The probability with which the bound holds, with ``"best"`` together with all others that have one and
+        do not stand alone.
         With ``"radii"`` the level of the limit for new instances; ``confidence`` of the result counts that of
         the radii too: 0.9 if both are 0.95.
     n_folds : int or None, default=10
@@ -158,7 +177,8 @@ def error_bound(
     -------
     ErrorBound
         The bound with what it is about and what it rests on; with ``"best"`` the smallest that has a
-        probability, the others in ``alternatives`` and what was left out in ``left_out``.
+        probability (with ``prevalence`` that of the hold-out), the others in ``alternatives`` and what was
+        left out in ``left_out``.
 
     Raises
     ------
@@ -185,6 +205,11 @@ def error_bound(
     >>> best = error_bound(model, study.data, study.target, random_state=0)
     >>> best.method, best.n_train, len(best.alternatives)
     ('holdout', 100, 5)
+    >>> at_clinic = error_bound(
+    ...     model, study.data, study.target, prevalence={0: 0.9, 1: 0.1}, random_state=0
+    ... )
+    >>> [(one.label, one.n_errors, one.n_test) for one in at_clinic.per_class]
+    [(0, 0, 47), (1, 0, 53)]
     >>> X_new, _ = study.law.sample(500, random_state=1)
     >>> bound = error_bound(model, method="radii", rule="randomized", X_new=X_new)
     >>> bool(bound.value >= model.worst_case_error_), bound.exceedance.n_instances
@@ -197,6 +222,8 @@ def error_bound(
         raise ValueError(f"n_folds must be an integer of at least 2 or None, got {n_folds!r}.")
     if rule is not None and method != RADII:
         raise ValueError(f"rule must be None with method={method!r}; only method='radii' takes one rule.")
+    if prevalence is not None and method in OWN_MIXTURE:
+        raise ValueError(f"prevalence does not go with method={method!r}: {OWN_MIXTURE[method]}")
     random = check_random_state(random_state)
     if groups_new is not None:
         X_new = _one_of_each_group(X_new, groups_new, random)
@@ -214,6 +241,11 @@ def error_bound(
             n_folds=n_folds,
         )
     judged = _Judged.of(model, X, y, **data, transformer=transformer, must_match=method == "best")
+    if prevalence is not None:
+        prevalence = _checked_prevalence(prevalence, judged.sample.data.classes.tolist())
+        return _for_prevalence(
+            judged, method, prevalence, test_size=test_size, confidence=float(confidence), random=random
+        )
     if method != "best":
         return _by_samples(judged, method, X_new, test_size=test_size, confidence=confidence, random=random)
     return _best(
@@ -254,6 +286,8 @@ def _by_radii(
     )
     if fit is None:
         return found
+    weighted = JudgedSample(fit.data, None)
+    found = replace(found, class_sizes=weighted.class_sizes, is_weighted=not weighted.are_alike)
     unit = None if fit.groups is None else codes_of_groups(fit.groups, len(fit.data.labels))
     used = np.flatnonzero(fit.data.weights[: len(fit.data.labels) - fit.data.n_unlabeled] > 0)
     groups = None if unit is None else unit[used]
@@ -351,7 +385,7 @@ class _Judged:
     def doubt_about(self, X_new: Any) -> str:
         return reason_against_one_law(self.rows, X_new, self.groups)
 
-    def holdout(self, test_size: Any, confidence: float, random: Any) -> ErrorBound:
+    def holdout(self, test_size: Any, confidence: float, random: Any, **more: Any) -> ErrorBound:
         _refuse_what_cannot_be_fitted(self.learner)
         _refuse_what_cannot_be_fitted(self.transformer)
         learner = fresh_copy(self.learner, callback=None, verbose=False, certify=False)
@@ -366,6 +400,7 @@ class _Judged:
             learns_groups=self.learns_groups,
             confidence=confidence,
             random=random,
+            **more,
         )
 
     def named(self, X_new: Any) -> Any:
@@ -377,8 +412,8 @@ class _Judged:
             raise ValueError(f"X_new must hold at least 2 instances, got {len(names)}.")
         return names
 
-    def agreement(self, half: ErrorBound, X_new: Any, named: Any, delta: float) -> ErrorBound:
-        found = agreement_bound(self.learner, half, X_new, named, delta=delta)
+    def agreement(self, half: ErrorBound, X_new: Any, named: Any, confidence: float) -> ErrorBound:
+        found = agreement_bound(self.learner, half, X_new, named, confidence=confidence)
         return replace(found, n_train=len(self.sample.rows))
 
 
@@ -386,15 +421,75 @@ def _by_samples(
     judged: _Judged, method: str, X_new: Any, *, test_size: Any, confidence: float, random: Any
 ) -> ErrorBound:
     """A hold-out alone, or what it says about the model itself, at the whole confidence."""
-    if method == HOLDOUT:
-        return without_probability(judged.holdout(test_size, confidence, random), judged.doubt)
-    if X_new is None:
-        raise ValueError("method='agreement' needs new instances, without labels: pass X_new.")
-    delta = (1.0 - confidence) * SHARES[AGREEMENT] / (SHARES[AGREEMENT] + SHARES[HOLDOUT])
-    named = judged.named(X_new)
-    half = judged.holdout(test_size, confidence + delta, random)
-    found = replace(judged.agreement(half, X_new, named, delta), confidence=float(confidence))
-    return without_probability(found, judged.doubt or judged.doubt_about(X_new))
+    doubt, named = "", None
+    if method == AGREEMENT:
+        if X_new is None:
+            raise ValueError("method='agreement' needs new instances, without labels: pass X_new.")
+        named = judged.named(X_new)
+    found = judged.holdout(test_size, confidence, random)
+    if method == AGREEMENT:
+        found = judged.agreement(found, X_new, named, confidence)
+        doubt = judged.doubt or judged.doubt_about(X_new)
+    return _about(without_probability(found, judged.doubt or doubt), judged)
+
+
+def _for_prevalence(
+    judged: _Judged,
+    method: str,
+    prevalence: dict[Any, float],
+    *,
+    test_size: Any,
+    confidence: float,
+    random: Any,
+) -> ErrorBound:
+    """The hold-out for another mixture of classes, with ``"best"`` beside the exact error of one class."""
+    n_held_out(test_size, judged.sample.n_units, judged.sample.units)  # refused before any work
+    constant = majority_error(judged.sample, prevalence, confidence)
+    try:
+        if not judged.sample.are_alike:
+            raise ValueError(NO_WEIGHTS)
+        found = judged.holdout(test_size, confidence, random, prevalence=prevalence)
+    except ValueError as obstacle:
+        if method != "best":
+            raise
+        found = replace(constant, left_out={HOLDOUT: str(obstacle), **OWN_MIXTURE})
+    else:
+        found = without_probability(found, judged.doubt)
+        if method == "best":
+            found = replace(found, alternatives=(constant,), left_out=OWN_MIXTURE)
+    return _about(found, judged)
+
+
+def _checked_prevalence(prevalence: Any, classes: list[Any]) -> dict[Any, float]:
+    """In the order of the classes, those without a sample at the end."""
+    how = "pass a share for every class, such as {'ill': 0.05, 'well': 0.95}"
+    if not isinstance(prevalence, Mapping):
+        raise ValueError(f"prevalence must be a mapping, got {prevalence!r}; {how}.")
+    if missing := [label for label in classes if label not in prevalence]:
+        raise ValueError(f"prevalence has no share of class {missing[0]!r}; {how}.")
+    for label, share in prevalence.items():
+        if not (is_number(share) and 0.0 < share <= 1.0):
+            raise ValueError(f"prevalence of class {label!r} must be a positive share, got {share!r}; {how}.")
+    total = sum(map(float, prevalence.values()))
+    if abs(total - 1.0) > ROUNDING:
+        raise ValueError(f"the shares of prevalence must sum to 1, got {total:.6g}; {how}.")
+    ordered = [*classes, *(label for label in prevalence if label not in classes)]
+    return {label: float(prevalence[label]) for label in ordered}
+
+
+def _about(found: ErrorBound, judged: _Judged) -> ErrorBound:
+    """The bound and its alternatives with the mixture of classes that they are about."""
+    sample, more = judged.sample, ""
+    known = found.prevalence or sample.data.classes.tolist()
+    unseen = set(getattr(judged.learner, "classes_", ())) - set(known)
+    if unseen:
+        more = f" It leaves out samples of {listed(unseen)}, of which these data have none."
+
+    def of_sample(one: ErrorBound) -> ErrorBound:
+        return replace(one, class_sizes=sample.class_sizes, is_weighted=not sample.are_alike)
+
+    others = tuple(of_sample(one) for one in found.alternatives)
+    return replace(of_sample(found), assumption=found.assumption + more, alternatives=others)
 
 
 def _best(
@@ -414,20 +509,13 @@ def _best(
         new = _checked_new(fit.model, X_new, judged.transformer)
     named = None if X_new is None else judged.named(X_new)
     left_out = _ruled_out(sample, has_new=X_new is not None or n_folds is not None) | judged.left_out
-    methods = [method for method in (HOLDOUT, AGREEMENT, RADII, MAJORITY) if method not in left_out]
-    if X_new is None or HOLDOUT not in methods:
-        methods = [method for method in methods if method != AGREEMENT]
+    methods = [method for method in (HOLDOUT, RADII, MAJORITY) if method not in left_out]
     levels = _levels(1.0 - confidence, methods, has_new=X_new is not None)
     found: list[ErrorBound] = []
 
     def by_method(method: str) -> list[ErrorBound]:
         if method == HOLDOUT:
-            return [judged.holdout(test_size, 1.0 - levels[method], random)]
-        if method == AGREEMENT:
-            halves = [one for one in found if one.method == HOLDOUT]
-            if not halves:
-                raise ValueError("agreement needs a hold-out, which was left out.")
-            return [judged.agreement(one, X_new, named, levels[method]) for one in halves]
+            return [judged.holdout(test_size, 1.0 - levels[method], random, class_confidence=confidence)]
         if method == MAJORITY:
             return [majority_bound(sample, levels[method], random)]
         assert fit is not None
@@ -449,31 +537,47 @@ def _best(
             found += by_method(method)
         except ValueError as obstacle:
             left_out[method] = str(obstacle)
+    if X_new is not None:
+        halves = [one for one in found if one.method == HOLDOUT]
+        found += [
+            replace(judged.agreement(one, X_new, named, confidence), stands_alone=True) for one in halves
+        ]
     unlike = "" if X_new is None or judged.doubt else judged.doubt_about(X_new)
-    doubts = {method: judged.doubt or (unlike if method in (AGREEMENT, RADII) else "") for method in methods}
-    found = [without_probability(one, doubts[one.method]) for one in found]
-    return _smallest(found, confidence, left_out, n_classes=len(sample.data.classes))
+    found = [
+        without_probability(one, judged.doubt or (unlike if one.method in (AGREEMENT, RADII) else ""))
+        for one in found
+    ]
+    # Together they hold with the confidence asked for.
+    found = [replace(one, confidence=confidence if one.has_probability else None) for one in found]
+    found.sort(key=_rank)
+    if not found or found[0].method != MAJORITY:
+        found = [_majority_alone(one, sample, confidence, random) for one in found]
+    return _about(_smallest(found, confidence, left_out, n_classes=len(sample.data.classes)), judged)
+
+
+def _rank(one: ErrorBound) -> Any:
+    """The smallest that has a probability first."""
+    return not one.has_probability, one.stands_alone, one.value
+
+
+def _majority_alone(one: ErrorBound, sample: JudgedSample, confidence: float, random: Any) -> ErrorBound:
+    """The limit of the most common class at a level of its own, where another bound is the smallest."""
+    if one.method != MAJORITY or not one.has_probability:
+        return one
+    return replace(most_common_bound(sample, 1.0 - confidence, random), stands_alone=True)
 
 
 def _smallest(
     found: Sequence[ErrorBound], confidence: float, left_out: dict[str, str], *, n_classes: int
 ) -> ErrorBound:
-    """The smallest bound with a probability, and the others beside it."""
-    # Together they hold with the confidence asked for.
-    found = [replace(one, confidence=confidence if one.has_probability else None) for one in found]
-    found.sort(key=lambda one: (not one.has_probability, one.value))
-    if found and found[0].has_probability:
-        return replace(found[0], alternatives=tuple(found[1:]), left_out=left_out)
-    return ErrorBound(
-        1.0,
-        NONE,
-        "constant",
-        confidence,
-        n_train=None,
-        n_classes=n_classes,
-        alternatives=tuple(found),
-        left_out=left_out,
-    )
+    """The smallest bound with a probability, the others beside it, and the limits class by class."""
+    per_class = next((one.per_class for one in found if one.per_class), ())
+    found = sorted((replace(one, per_class=()) for one in found), key=_rank)
+    if found and found[0].has_probability and not found[0].stands_alone:
+        first, others = found[0], found[1:]
+    else:
+        first, others = ErrorBound(1.0, NONE, "constant", confidence, None, n_classes), found
+    return replace(first, per_class=per_class, alternatives=tuple(others), left_out=left_out)
 
 
 def _ruled_out(sample: JudgedSample, *, has_new: bool) -> dict[str, str]:

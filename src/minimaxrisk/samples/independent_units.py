@@ -29,7 +29,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.samples.validation import TrainingData, labels_of_units
+from minimaxrisk.samples.validation import OTHERS_ALONE, TrainingData, labels_of_units
 
 
 @dataclass(frozen=True)
@@ -135,28 +135,30 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Strata:
-    """The units of the rows and of each class, which has at least two."""
+    """The units of the rows and of each class."""
 
     unit_of_row: IntArray  # the first row of its unit, or -1 for rows of weight zero
     of_class: tuple[IntArray, ...]
 
     @classmethod
-    def of(cls, data: TrainingData, purpose: str, *, otherwise: str) -> Strata:
-        """``purpose`` and ``otherwise`` say, in a message, what needs the units and what to do without."""
+    def of(cls, data: TrainingData) -> Strata:
         unit = unit_of_row(data)
         used = unit >= 0
         first, codes = np.unique(unit[used], return_inverse=True)
         label = labels_of_units(codes, data.labels[used], len(data.classes))
-        of_class = tuple(first[label == k] for k in range(len(data.classes)))
+        return cls(unit, tuple(first[label == k] for k in range(len(data.classes))))
+
+    def check_pairs_in(self, data: TrainingData, purpose: str, *, otherwise: str) -> Strata:
+        """Itself, if every class has two; ``purpose`` needs them, and ``otherwise`` is what does without."""
         kind = "samples" if data.groups is None else "groups"
-        for label, members in zip(data.classes.tolist(), of_class, strict=True):
+        for label, members in zip(data.classes.tolist(), self.of_class, strict=True):
             if len(members) < 2:
                 raise ValueError(
                     f"{purpose} needs at least 2 {kind} of every class, one to keep and one to leave "
                     f"out (samples of weight 0 do not count), but class {label!r} has {len(members)}; add "
-                    f"samples, leave out the class, or {otherwise}."
+                    f"samples, {otherwise}, or leave out the class: {OTHERS_ALONE}."
                 )
-        return cls(unit, of_class)
+        return self
 
     def rows_of(self, units: IntArray) -> IntArray:
         """All rows of some units, in ascending order."""
@@ -193,7 +195,8 @@ def complementary_halves(units: Strata, n_halves: int, random: Any) -> list[IntA
 def independent_parts(units: Strata, n_parts: int, fraction: float, random: Any) -> list[IntArray]:
     """Rows of parts that are drawn independently, without replacement within a part.
 
-    A part holds the fraction of each class, rounded down, but at least one unit; so it leaves one out.
+    A part holds the fraction of each class, rounded down, but at least one unit; so it leaves one out, unless
+    a class has no other.
     """
     parts = []
     for _ in range(n_parts):

@@ -120,6 +120,10 @@ def first_place(places: list[Place | None]) -> Place | None:
     return min((place for place in places if place is not None), key=lambda place: place[:2], default=None)
 
 
+# What follows from the advice to leave out a class.
+OTHERS_ALONE = "every statement is then about samples of the other classes alone"
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """Validated training data; rows of weight zero are kept but not used.
@@ -535,7 +539,7 @@ def _apply_class_weight(
         raise ValueError(
             "class_weight must be positive and finite for every class, got "
             f"{dict(zip(classes.tolist(), factor.tolist(), strict=True))}; to leave out a class, drop its "
-            "samples."
+            f"samples: {OTHERS_ALONE}."
         )
     weights = weights * factor[labels]
     return weights * (total / weights.sum())

@@ -21,6 +21,7 @@ from minimaxrisk.app.cli.training import (
     train,
     warn_about_data,
     warn_about_model,
+    with_prevalence,
 )
 from minimaxrisk.app.files import Study, read_training_study
 from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
@@ -29,6 +30,7 @@ from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.samples.validation import OTHERS_ALONE
 
 
 def fit_and_write(
@@ -60,6 +62,7 @@ def fit_and_write(
         )
     for remark in study.remarks:
         console.note(remark)
+    wanted = with_prevalence(wanted, study)
     together = together_of(study, columns, console)
     warn_about_data(study, together, console)
     annotations = annotations_of(outputs, study, console)
@@ -106,7 +109,8 @@ def choosing_radius(
         if n_folds < 2:
             raise ValueError(
                 f"{study.source}: --features {features} needs three samples of every class, or groups of "
-                "them, to leave some out; leave out rare classes, or pass a number: --features 10"
+                "them, to leave some out; pass a number (--features 10), or leave out rare classes: "
+                f"{OTHERS_ALONE}"
             )
     rule = {"few": "one-se"}.get(str(features), features)
     return MinimaxRiskClassifierCV(single, rule=rule, cv=n_folds, n_jobs=wanted.n_jobs)

@@ -217,6 +217,11 @@ REPORTING_OPTIONS = {
         "Bound the error for new samples, for which half of the samples are fitted once more: --no-guarantee",
         "--guarantee/--no-guarantee",
     ),
+    "prevalence": _reported(
+        _value(list[str] | None, "CLASS=SHARE"),
+        "How common a class is where the classifier will be used, if not as in the data, such as cases and "
+        "controls; may be repeated, one class may be missing: --prevalence ill=0.05",
+    ),
     "folds": _reported(
         _value(int, "N", 10, min=0, callback=_refuse_one),
         "Folds of the cross-validation and of the guarantee's comparisons, 0 for none: --folds 5",
@@ -244,6 +249,7 @@ REPORTING_OPTIONS = {
 # What ``Wanted`` calls them.
 WANTED = {
     "guarantee": "guarantee",
+    "prevalence": "prevalence",
     "folds": "n_folds",
     "repeats": "n_repeats",
     "radii": "n_radii",
@@ -365,6 +371,22 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
+def _shares(texts: Sequence[str]) -> dict[str, float]:
+    """Names of classes and their shares, as ``ill=0.05``."""
+    shares = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            share = 0.0
+        if not (name and 0.0 < share < 1.0):
+            message = f"expected a class and its share, such as ill=0.05, got {text!r}."
+            raise typer.BadParameter(message, param_hint="--prevalence")
+        shares[name] = share
+    return shares
+
+
 def _reading(chosen: dict[str, Any]) -> ReadOptions:
     from minimaxrisk.app.files import ReadOptions  # noqa: PLC0415
     from minimaxrisk.app.files.messages import COMMAND_LINE  # noqa: PLC0415
@@ -379,4 +401,8 @@ def _wanted(chosen: dict[str, Any]) -> Wanted:
     if chosen["compare"] and chosen["folds"] == 0:
         message = "needs folds to compare on; leave out --folds 0."
         raise typer.BadParameter(message, param_hint="--compare")
+    if chosen["prevalence"] and not chosen["guarantee"]:
+        message = "is about the bound for new samples; leave out --no-guarantee."
+        raise typer.BadParameter(message, param_hint="--prevalence")
+    chosen["prevalence"] = _shares(chosen["prevalence"] or ()) or None
     return Wanted(**{WANTED[name]: value for name, value in chosen.items()})

@@ -27,6 +27,7 @@ from minimaxrisk.app.cli.training import (
     together_of,
     warn_about_data,
     warn_about_model,
+    with_prevalence,
 )
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.features import by_feature
@@ -92,6 +93,7 @@ def report_and_write(
         message = f"{difference} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
         raise typer.Exit(1)
+    wanted = with_prevalence(wanted, study)
     together = together_of(study, SampleColumns(saved.groups, saved.batch), console)
     annotations = annotations_of(outputs, study, console)
     fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from minimaxrisk.app.report.verdict import (
     about_ball,
     beats_majority,
     best_bound,
+    by_class,
     headline,
     majority_claim,
     r_star_claim,
@@ -58,7 +60,10 @@ COMMAND_LINE = Advice(
     new_samples="minimaxrisk predict",
 )
 # What --json tells about each bound for new samples.
-OF_BOUND = "value method rule marginal n_train has_probability reason assumption statement".split()  # noqa: SIM905
+OF_BOUND = (
+    *("value", "method", "rule", "marginal", "n_train", "has_probability", "stands_alone"),
+    *("reason", "assumption", "statement"),
+)
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
 WIDEST_NAME, WIDTH, INDENT = 40, 100, 22
@@ -100,6 +105,8 @@ def fit_as_text(
     if findings.guarantee is not None:
         bound = best_bound(findings, digits=4) if veto(findings) is None else NO_BOUND
         lines += _lines("new samples", bound)
+        if bound != NO_BOUND and (classes := by_class(findings)):
+            lines += _lines("class by class", *classes)
     lines += _selection(findings)
     for what, path in _written(outputs).items():
         is_page = path.suffix.lower() in (".html", ".htm")
@@ -231,6 +238,9 @@ def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
         "value": found.value,
         "confidence": found.confidence,
         "statement": found.statement,
+        "prevalence": found.prevalence and {str(label): share for label, share in found.prevalence.items()},
+        "per_class": [asdict(one) | {"label": str(one.label)} for one in found.per_class],
+        "predictive_values": {str(label): value for label, value in found.predictive_values.items()},
         "bounds": [{name: getattr(one, name) for name in OF_BOUND} for one in found.side_by_side],
         "left_out": dict(found.left_out),
     }

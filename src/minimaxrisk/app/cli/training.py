@@ -169,7 +169,24 @@ def guarantee_of(
         return None
     with console.stages("guarantee"):
         n_folds = wanted.n_folds if has_report else 0
-        return bound_for_new_samples(trained.fit, n_folds=n_folds, random_state=wanted.random_state)
+        return bound_for_new_samples(trained.fit, wanted, n_folds=n_folds)
+
+
+def with_prevalence(wanted: Wanted, study: Study) -> Wanted:
+    """Shares by label in place of names; a single class that is missing has the rest."""
+    if wanted.prevalence is None:
+        return wanted
+    label_of = {str(label): label for label in np.unique(np.asarray(study.y)).tolist()}
+    shares = dict(wanted.prevalence)
+    missing = [name for name in label_of if name not in shares]
+    rest = 1.0 - sum(shares.values())
+    if len(missing) > 1 or (missing and not set(shares) < set(label_of)) or (missing and rest <= 0.0):
+        raise ValueError(
+            f"{study.source}: --prevalence needs positive shares of {listed(label_of)} with the sum 1, where "
+            f"one may be missing; got {', '.join(f'{name}={share:g}' for name, share in shares.items())}."
+        )
+    shares |= dict.fromkeys(missing, rest)
+    return replace(wanted, prevalence={label_of.get(name, name): share for name, share in shares.items()})
 
 
 def saved_model(

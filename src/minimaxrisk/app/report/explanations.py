@@ -25,7 +25,6 @@ from minimaxrisk.app.report.phrases import (
     share,
 )
 from minimaxrisk.app.report.verdict import DRAWN, MOST_COMMON, PREDICT, ROUNDING, SCORE
-from minimaxrisk.guarantees.statement import SAME_LAW
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
 
@@ -312,12 +311,15 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
         ]
     level = findings.radius.confidence if found.confidence is None else found.confidence
     texts = [
-        "Bounds on the error for new samples, the smallest first. Those with a confidence hold all at once "
-        f"with {percent(level)} confidence, so you may pick the smallest: the {percent(1.0 - level)} is "
-        "split among them in advance. They are about different classifiers: a hold-out bounds the error of "
-        "one trained on the samples that were not held out.",
-        " ".join([f"The smallest: {best.assumption} {SAME_LAW}", *verdict.says_little(findings)]),
+        "Bounds on the error for new samples, the smallest first. Those with a confidence, but for those by "
+        f"themselves, hold all at once with {percent(level)} confidence, so you may pick the smallest: the "
+        f"{percent(1.0 - level)} is split among them in advance. They are about different classifiers: a "
+        f"hold-out bounds the error of one trained on the samples that were not held out. They hold "
+        f"{verdict.mixture(best)}.",
+        " ".join([f"The smallest: {best.assumption} {best.scope}", *verdict.says_little(findings)]),
     ]
+    if by_class := verdict.by_class(findings):
+        texts.append(f"Class by class: {' '.join(by_class)}")
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
     texts += left_out

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -117,6 +117,7 @@ class Wanted:
     random_state: Any = 0
     permutation_result: PermutationTestResult | None = None
     guarantee: bool | ErrorBound = True
+    prevalence: Mapping[Any, float] | None = None
     has_rivals: bool = False
     progress: Callable[[str], object] | None = None
     doubts: tuple[Doubt, ...] | None = None
@@ -341,14 +342,15 @@ def n_folds_of_choice(y: Any, groups: Any) -> int:
     return min(FOLDS_OF_CHOICE, int(np.unique(labels, return_counts=True)[1].min()) - 1)
 
 
-def bound_for_new_samples(fit: PosedFit, *, n_folds: int, random_state: Any) -> ErrorBound:
+def bound_for_new_samples(fit: PosedFit, wanted: Wanted, *, n_folds: int) -> ErrorBound:
     """At the confidence of the model; 0 folds for no comparison with bounds by radii."""
     return error_bound(
         fit,
+        prevalence=wanted.prevalence,
         confidence=fit.model._parameters_of_set().confidence,
         n_folds=n_folds or None,
         only_if_smaller=True,
-        random_state=random_state,
+        random_state=wanted.random_state,
     )
 
 
@@ -361,7 +363,7 @@ def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBoun
     if not isinstance(found, ErrorBound):
         # Bounds by radii take the steps before the classifier as given, so these must not use labels.
         n_folds = 0 if subject.uses_labels else wanted.n_folds
-        found = bound_for_new_samples(subject.fit, n_folds=n_folds, random_state=wanted.random_state)
+        found = bound_for_new_samples(subject.fit, wanted, n_folds=n_folds)
     # Findings are numbers: the models behind the bounds are left out.
     alternatives = tuple(replace(one, model=None) for one in found.alternatives)
     return replace(found, model=None, alternatives=alternatives)

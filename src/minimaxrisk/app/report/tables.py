@@ -21,6 +21,7 @@ from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.report.findings import ComparedClassifier, FeatureTable, Findings, Rivals
 from minimaxrisk.app.report.phrases import count, isolate, percent, share
 from minimaxrisk.app.report.verdict import shown_by, whose_error
+from minimaxrisk.guarantees.statement import ErrorBound
 
 SITES = {
     "ncbi": "https://www.ncbi.nlm.nih.gov/gene/?term={}%5Bsym%5D",
@@ -305,10 +306,16 @@ def guarantee_table(findings: Findings) -> PageTable | None:
         {
             "error of": lambda one: whose_error(findings, one),
             "at most": lambda one: share(one.value),
-            "confidence": lambda one: "not stated" if one.confidence is None else percent(one.confidence),
+            "confidence": _confidence,
             "because": lambda one: shown_by(findings, one),
         },
     )
+
+
+def _confidence(one: ErrorBound) -> str:
+    if one.confidence is None:
+        return "not stated"
+    return percent(one.confidence) + (" by itself" if one.stands_alone else "")
 
 
 def time_facts(findings: Findings, before: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -55,7 +55,9 @@ def says_nothing(findings: Findings) -> bool:
 def is_guarantee_empty(findings: Findings) -> bool:
     """Whether the best bound for new samples is no smaller than the error of predicting one class."""
     best = bound_with_confidence(findings)
-    return best is not None and best.value >= findings.data.majority_error
+    if best is None or best.prevalence is not None:
+        return best is not None and best.says_nothing
+    return best.value >= findings.data.majority_error
 
 
 def bound_with_confidence(findings: Findings) -> ErrorBound | None:
@@ -242,7 +244,7 @@ def best_bound(findings: Findings, digits: int = 3) -> str:
     assert best.confidence is not None
     text = (
         f"with {percent(best.confidence)} confidence, the error of {whose_error(findings, best)} is at most "
-        f"{best.value:.{digits}f}: {shown_by(findings, best)}."
+        f"{best.value:.{digits}f} {mixture(best)}: {shown_by(findings, best)}."
     )
     return " ".join([text, *says_little(findings)])
 
@@ -254,13 +256,16 @@ def says_little(findings: Findings) -> list[str]:
         return []
     if best.rule == "constant":
         return ["No smaller bound was found for a classifier, so this says nothing about the features."]
+    if best.prevalence is not None:
+        return ["Always predicting the most common class errs no more than that."]
     return [f"{capital(majority_claim(findings))}, so this bound says nothing."]
 
 
 def whose_error(findings: Findings, one: ErrorBound) -> str:
     """What a bound is about."""
     if one.rule == "constant":
-        return f"always predicting {quoted(findings.data.largest_class)}"
+        shares = one.prevalence or dict(zip(findings.data.classes, findings.data.class_sizes, strict=True))
+        return f"always predicting {quoted(str(max(shares, key=lambda label: shares[label])))}"
     if one.method == HOLDOUT:
         assert one.n_train is not None  # bounds beside each other come from training data
         return f"{RULE_NAMES[one.rule]} for the same method trained on {count(one.n_train, 'sample')}"
@@ -269,7 +274,36 @@ def whose_error(findings: Findings, one: ErrorBound) -> str:
 
 def shown_by(findings: Findings, one: ErrorBound) -> str:
     """The evidence for a bound."""
-    if one.rule != "constant":
+    if one.rule != "constant" or one.prevalence is not None:
         return one.evidence
     data = findings.data
     return f"{data.n_samples - max(data.class_sizes):,} of {data.n_samples:,} samples are of other classes"
+
+
+def mixture(one: ErrorBound) -> str:
+    """How common the classes are among the samples that a bound is about."""
+    if one.prevalence is None:
+        sizes = " : ".join(f"{size:.4g}" for size in one.class_sizes.values())
+        return f"where classes are as common as in these data ({sizes})"
+    shares = [f"{100.0 * share:g}% are {quoted(str(label))}" for label, share in one.prevalence.items()]
+    return f"where {', '.join(shares[:-1])} and {shares[-1]}"
+
+
+def by_class(findings: Findings) -> list[str]:
+    """Limits class by class, in the words of a clinic: sensitivity, specificity, predictive values."""
+    found = findings.guarantee
+    if found is None or found.confidence_per_class is None:
+        return []
+    texts = []
+    for one in found.per_class:
+        seen = f"{one.n_errors:,} of {one.n_test:,} were not" if one.n_test else "none was held out"
+        texts.append(f"of {quoted(str(one.label))} at least {1.0 - one.limit:.1%} are recognised ({seen});")
+    if len(found.per_class) == 2:
+        first, second = (quoted(str(one.label)) for one in found.per_class)
+        texts.append(f"that is sensitivity and specificity if {first} is looked for, for {second} reversed;")
+    for label, value in found.predictive_values.items():
+        texts.append(f"of those called {quoted(str(label))} at least {value:.1%} are (predictive value);")
+    own = "a statement of its own" if found.prevalence is None else "at once with the bound above"
+    confidence = percent(found.confidence_per_class)
+    texts.append(f"all with {confidence} confidence, {own}, for the classifier of the hold-out.")
+    return texts
