@@ -27,7 +27,14 @@ from minimaxrisk._utils.sklearn_private import (
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.guarantees.certified import MEMBERS, can
-from minimaxrisk.guarantees.left_out import LeftOut, dealt_folds, in_words, is_in_set, weights_of_units
+from minimaxrisk.guarantees.left_out import (
+    LeftOut,
+    dealt_folds,
+    in_words,
+    is_in_set,
+    needed_to_exclude,
+    weights_of_units,
+)
 from minimaxrisk.samples.validation import (
     check_labels,
     check_new_data,
@@ -252,7 +259,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             In the order of ``classes_``.
         """
         seen = self._seen(X)
-        return self.left_out_.probabilities(seen)
+        scores = final_scores(self.estimator_, seen)
+        return self.left_out_.calibration().probabilities(scores)
 
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -281,6 +289,13 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 def as_judges_take_it(model: Any, X: Any) -> Any:
     """Rules of an ensemble take checked arrays in memory; fitted estimators check for themselves."""
     return check_new_data(model, to_numpy(computed(X))) if can(model, MEMBERS) else X
+
+
+def final_scores(model: Any, X: Any) -> FloatArray:
+    """Scores of the model of all samples, on the scale of those of its judges (n x K)."""
+    if can(model, MEMBERS):
+        return np.ascontiguousarray(model._fitted_rule().mean_scores(X).T)
+    return ScoresOf(model).scores(X).T
 
 
 def judged(
@@ -337,6 +352,11 @@ class ScoresOf:
 
     model: Any
 
+    @property
+    def columns(self) -> IntArray:
+        """All."""
+        return np.arange(self.model.n_features_in_)
+
     def scores(self, X: Any) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         n_classes = len(self.model.classes_)
@@ -356,12 +376,12 @@ class ScoresOf:
 
 def warn_about_small_classes(left_out: LeftOut, classes: np.ndarray, confidence: float) -> None:
     """Classes that no set can exclude."""
-    needed = confidence / (1.0 - confidence)
-    small = [str(name) for name, size in zip(classes, left_out.sizes, strict=True) if size < needed - 1e-9]
-    if small:
+    small = classes[left_out.too_small(confidence)]
+    if len(small):
+        has, it = ("has", "it") if len(small) == 1 else ("have", "them")
         warn(
-            f"at confidence {confidence:g} a class needs {counted(int(np.ceil(needed - 1e-9)), 'sample')} to "
-            f"be excluded, and {listed(small)} has fewer: every set holds it. Add samples of it, or lower "
-            "confidence.",
+            f"at confidence {confidence:g} a class needs {counted(needed_to_exclude(confidence), 'sample')} "
+            f"or groups to be excluded, and {listed(small)} {has} fewer: every set holds {it}. Add samples, "
+            "or lower confidence.",
             UserWarning,
         )

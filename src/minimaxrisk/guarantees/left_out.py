@@ -52,11 +52,16 @@ from minimaxrisk._utils.sklearn_private import fit_sigmoid
 MOST_COMPARED = 1 << 20
 # Margins that differ by less, relative to the largest score, are equal: sums in another order.
 ROUNDING = 1e-12
+# Of the sets that pages and the command line show, unless it is asked for another.
+SET_CONFIDENCE = 0.9
 SURE, UNSURE, UNLIKE = "sure", "unsure", "unlike all classes"
 
 
 class Judge(Protocol):
-    """A fitted rule."""
+    """A fitted rule, and the columns that it reads."""
+
+    @property
+    def columns(self) -> IntArray: ...
 
     def scores(self, X: Any) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
@@ -133,6 +138,19 @@ class LeftOutScores:
         ]
         return Calibration(*np.array(fitted).T)
 
+    def counts(self, confidence: float) -> IntArray:
+        """By class (rows): samples that are sure and right, sure and wrong, unsure, unlike all classes."""
+        is_in = is_in_set(self.p_values_among_themselves(), confidence)
+        size, rows = is_in.sum(axis=1), np.arange(len(self.own))
+        kind = np.select([size > 1, size == 0, is_in[rows, self.own]], [2, 3, 0], 1)
+        found = np.zeros((self.scores.shape[1], 4), dtype=np.intp)
+        np.add.at(found, (self.own, kind), 1)
+        return found
+
+    def too_small(self, confidence: float) -> IntArray:
+        """The classes that have too few units to be excluded."""
+        return np.flatnonzero(self.sizes < needed_to_exclude(confidence))
+
     def calibrated(self, n_folds: int = 10) -> FloatArray:
         """How probable each label of each sample is, by sigmoids fitted to the others (n x K)."""
         place = np.empty(len(self.own), dtype=np.intp)
@@ -166,12 +184,6 @@ class LeftOut(LeftOutScores):
         scores = np.einsum("ib,bki->ik", shares, np.stack([judge.scores(X) for judge in judges]))
         return cls(scores, own, np.where(has_judge, weights, 0.0), judges, shares)
 
-    def probabilities(self, X: Any) -> FloatArray:
-        """How probable each label of new instances is, by the mean score of the judges (m x K)."""
-        share = self.weights @ self.shares / self.weights.sum()
-        scores = sum(part * judge.scores(X) for part, judge in zip(share, self.judges, strict=True))
-        return self.calibration().probabilities(np.asarray(scores).T)
-
     def p_values(self, X: Any) -> FloatArray:
         """P-values of all labels for new instances (m x K)."""
         said = np.stack([judge.scores(X) for judge in self.judges])
@@ -190,6 +202,11 @@ class LeftOut(LeftOutScores):
                 count = self.weights[rows] @ (of_samples[:, None] <= margin)
                 found[start : start + height, k] = (1.0 + count) / (1.0 + self.weights[rows].sum())
         return found
+
+
+def needed_to_exclude(confidence: float) -> int:
+    """How many units a class needs for the smallest p-value, 1 / (n + 1), to exclude it."""
+    return int(np.ceil(confidence / (1.0 - confidence) - 1e-9))
 
 
 def is_in_set(p_values: FloatArray, confidence: float) -> BoolArray:

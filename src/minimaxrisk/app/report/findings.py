@@ -136,7 +136,7 @@ class SuspectSample:
     own_mass: float
     own_probability: float
     predicted_when_left_out: str | None
-    own_probability_when_left_out: float | None
+    probability_when_left_out: float | None  # of its own class
 
 
 def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
@@ -252,6 +252,7 @@ def list_suspects(
     others[np.arange(len(own)), own] = -1.0
     names = [str(label) for label in model.classes_]
     predicted = None if cross_validation is None else cross_validation.predicted
+    probability = None if cross_validation is None else cross_validation.calibrated_of_own
     return tuple(
         SuspectSample(
             name=display.names[place],
@@ -261,9 +262,7 @@ def list_suspects(
             own_mass=float(display.own_mass[place]),
             own_probability=float(own_probability[i]),
             predicted_when_left_out=None if predicted is None else names[predicted[i]],
-            own_probability_when_left_out=(
-                None if cross_validation is None else float(cross_validation.own_probability[i])
-            ),
+            probability_when_left_out=None if probability is None else float(probability[i]),
         )
         for place, i in enumerate(display.samples)
     )
@@ -273,13 +272,13 @@ def list_suspects(
 class WronglyNamed:
     """A sample that was given another class when it was left out, in any of the repeats.
 
-    ``named`` and ``own_probability`` are those of the first one.
+    ``named`` and ``probability`` of its own class are those of the first one.
     """
 
     name: str
     own: str
     named: str
-    own_probability: float
+    probability: float | None
     n_times: int
 
 
@@ -312,7 +311,8 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
     """Errors come with those first that were wrong most often, and then the most surely."""
     classes = [str(label) for label in model.classes_]
     times, margins = found.times_wrong, None if found.scores is None else _margins(found.scores, found.own)
-    # Probabilities of zero are common.
+    probability = found.calibrated_of_own
+    # Probabilities of zero are common in the randomized rule.
     ties = np.zeros(len(times)) if margins is None else margins
     order = np.lexsort((ties, found.own_probability, -times))
     return LeftOut(
@@ -325,7 +325,7 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
                 name=sample_names[i],
                 own=classes[found.own[i]],
                 named=classes[found.predicted[i]],
-                own_probability=float(found.own_probability[i]),
+                probability=None if probability is None else float(probability[i]),
                 n_times=int(times[i]),
             )
             for i in order
