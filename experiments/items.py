@@ -13,6 +13,7 @@ from experiments.guarantees import (
     noise_floor,
     path_and_fits,
     permutation_time,
+    prediction_sets,
     radii_and_truth,
     radius_rules,
     rejections,
@@ -42,6 +43,7 @@ GUARANTEE_ITEMS = _by_name(
     path_and_fits.ITEM,
     false_selections.ITEM,
     misuse.ITEM,
+    prediction_sets.ITEM,
 )
 ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM)
 RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM)

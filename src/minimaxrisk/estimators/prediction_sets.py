@@ -360,8 +360,13 @@ class ScoresOf:
     def scores(self, X: Any) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         n_classes = len(self.model.classes_)
+        # With three classes there are as many pairs as classes.
+        settings = self.model.get_params() if hasattr(self.model, "get_params") else {}
+        is_of_pairs = any(
+            name.endswith("decision_function_shape") and value == "ovo" for name, value in settings.items()
+        )
         for name in ("decision_function", "predict_proba"):
-            if not hasattr(self.model, name):
+            if not hasattr(self.model, name) or (is_of_pairs and name == "decision_function"):
                 continue
             found: FloatArray = np.asarray(in_memory(getattr(self.model, name)(X)), dtype=np.float64)
             if found.ndim == 1 and n_classes == 2:

@@ -312,9 +312,7 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
     classes = [str(label) for label in model.classes_]
     times, margins = found.times_wrong, None if found.scores is None else _margins(found.scores, found.own)
     probability = found.calibrated_of_own
-    # Probabilities of zero are common in the randomized rule.
-    ties = np.zeros(len(times)) if margins is None else margins
-    order = np.lexsort((ties, found.own_probability, -times))
+    order = np.lexsort((found.own_probability if probability is None else probability, -times))
     return LeftOut(
         confusion=found.confusion(len(classes)),
         names=tuple(sample_names),
