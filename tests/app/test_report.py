@@ -645,16 +645,16 @@ def test_probabilities_beside_what_became_of_them(findings):
 
 
 def test_sure_and_unsure_samples(findings):
-    """Scores far apart but for two samples; class 1 has 8 samples, too few to be excluded."""
+    """Class 1 has 8 samples, too few to be excluded: five of class 0 are taken for it."""
     own = np.repeat([0, 1], [52, 8])
     scores = np.where(own == 1, 1.0, -1.0) * np.arange(1.0, 61.0)
     folds = replace(findings.cross_validation, own=own, predicted=own, scores=scores)
     found = replace(findings, cross_validation=folds)
     page = text_of(render_report(found, PROVENANCE))
-    assert "Sure and unsure Of 60 left-out samples 13 sure and right, none sure and wrong, 47 unsure" in page
+    assert "Sure and unsure Of 60 left-out samples 8 sure and right, 5 sure and wrong, 47 unsure" in page
     name = findings.data.classes[1]
-    assert f"{name} has fewer than 9 samples, too few to be excluded." in page
-    assert [row[1:] for row in set_table(found).rows] == [["5", "0", "47", "0"], ["8", "0", "0", "0"]]
+    assert f"“{name}” has fewer than 9 samples, too few to be excluded." in page
+    assert [row[1:] for row in set_table(found).rows] == [["0", "5", "47", "0"], ["8", "0", "0", "0"]]
 
 
 # ---- beside other classifiers

@@ -439,11 +439,11 @@ def about_sets(findings: Findings) -> str:
         f"class left is “{SURE}”, several “{UNSURE}”, none “{UNLIKE}”. The own class is among those left in "
         f"about {percent(SET_CONFIDENCE)}, in each class."
     )
-    small = [findings.data.classes[k] for k in left_out.too_small(SET_CONFIDENCE)]
+    small = [quoted(findings.data.classes[k]) for k in left_out.too_small(SET_CONFIDENCE)]
     if small:
         has = "has" if len(small) == 1 else "have"
         needed = needed_to_exclude(SET_CONFIDENCE)
-        text += f" {capital(listed(small))} {has} fewer than {needed} samples, too few to be excluded."
+        text += f" {listed(small)} {has} fewer than {needed} samples, too few to be excluded."
     return text
 
 
