@@ -582,7 +582,9 @@ class TestPredict:
         np.testing.assert_allclose(own, sets.probabilities(values()), atol=6e-5)
         assert f"at 80%: {names.count('ill') + names.count('well')} sure" in err
 
-    def test_used_columns_alone_do_not_tell_what_is_possible(self, model, tmp_path, capsys):
+    def test_used_columns_alone_do_not_tell_what_is_possible(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--radius", 2.5, "--out", model)
         used = load_model(model).classifier.selected_features_
         rows = [[row[0], *(row[1 + j] for j in used)] for row in sample_rows()]
         _, out, err = run(capsys, "predict", model, write_rows(tmp_path / "n.csv", rows), "--only-used")

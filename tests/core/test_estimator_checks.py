@@ -59,8 +59,11 @@ ESTIMATORS = [
     MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
     MinimaxRiskSelector(stability=True, n_subsamples=2),
     ClippedScaler(),
-    PredictionSets(RidgeClassifier(), cv=2),
-    PredictionSets(MinimaxRiskEnsembleClassifier(n_estimators=3, subsample=0.5, random_state=0)),
+    # At this confidence no class is too small, which would be said.
+    PredictionSets(RidgeClassifier(), confidence=0.5, cv=2),
+    PredictionSets(
+        MinimaxRiskEnsembleClassifier(n_estimators=3, subsample=0.5, random_state=0), confidence=0.5
+    ),
 ]
 
 # The first estimator of a class stands for the others of it here: one function makes numbers of what comes,

@@ -102,8 +102,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
       ``confidence``, F is the number of folds and n_y the number of samples of the class. It holds for any
       classifier and distribution if samples of a class are independent, folds hold equal numbers of each
       class, and a fit does not depend on the order of its samples. For an ensemble it is approximate;
-    * with a probability of about ``confidence`` in simulations: 0.89 or more at 0.9 in each class of 12
-      laws.
+    * with a probability of about ``confidence`` in simulations: 0.895 or more at 0.9, in each class of 12
+      laws of 30 to 200 samples.
 
     ``probabilities`` come from sigmoids that are fitted to the left-out scores, as by scikit-learn's
     ``CalibratedClassifierCV``. There is no ``predict_proba``, since the label with the largest one need not
@@ -179,6 +179,10 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             fitted, X, y, groups=groups, n_folds=self.cv, random_state=self.random_state, n_jobs=self.n_jobs
         )
         self.estimator_, self.classes_, self.left_out_ = fitted, fitted.classes_, left_out
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
         warn_about_small_classes(left_out, self.classes_, self.confidence)
         return self
 
@@ -265,17 +269,6 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self)
         return as_judges_take_it(self.estimator_, X)
-
-    @property
-    def n_features_in_(self) -> int:
-        check_is_fitted(self)
-        n: int = self.estimator_.n_features_in_
-        return n
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        names: np.ndarray = self.estimator_.feature_names_in_
-        return names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
