@@ -16,6 +16,7 @@ from experiments.guarantees import (
     noise_floor,
     path_and_fits,
     permutation_time,
+    prediction_sets,
     prevalence,
     radii_and_truth,
     radius_rules,
@@ -52,6 +53,7 @@ GUARANTEE_ITEMS = _by_name(
     misuse.ITEM,
     false_alarms.ITEM,
     matched_pairs.ITEM,
+    prediction_sets.ITEM,
 )
 ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM)
 RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM)

@@ -15,6 +15,7 @@ proof.
 ``MinimaxRiskKernelClassifier``           all columns, or a kernel
 ``MinimaxRiskSelector``                   columns for another learner
 ``ClippedScaler``                         tames outliers
+``PredictionSets``                        labels that cannot be excluded, and probabilities
 ``error_bound``, ``permutation_test``     how often it errs at most; what noise would do
 ``verify``, ``worst_case``                check a certificate; bound another rule
 ``check_data``, ``check_batches``         doubts about the data
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
     from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
     from minimaxrisk.estimators.l1_svm import L1SVMClassifier
+    from minimaxrisk.estimators.prediction_sets import PredictionSets
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.guarantees.error_bound import error_bound
     from minimaxrisk.guarantees.verification import verify
@@ -59,6 +61,7 @@ __all__ = [
     "MinimaxRiskEnsembleClassifier",
     "MinimaxRiskKernelClassifier",
     "MinimaxRiskSelector",
+    "PredictionSets",
     "analysis",
     "check_batches",
     "check_data",
@@ -85,6 +88,7 @@ _MODULE_OF = {
     "MinimaxRiskEnsembleClassifier": "estimators.ensemble",
     "MinimaxRiskKernelClassifier": "estimators.kernel_classifier",
     "MinimaxRiskSelector": "estimators.selector",
+    "PredictionSets": "estimators.prediction_sets",
     "check_batches": "analysis.batches",
     "check_data": "analysis.doubts",
     "compare": "analysis.comparison",

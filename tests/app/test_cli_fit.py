@@ -20,7 +20,14 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, compare, error_bound, permutation_test
+from minimaxrisk import (
+    ClippedScaler,
+    MinimaxRiskClassifier,
+    PredictionSets,
+    compare,
+    error_bound,
+    permutation_test,
+)
 from minimaxrisk.analysis.comparison import usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import app as command_line
@@ -65,9 +72,11 @@ def fit_json(capsys, *arguments):
     return json.loads(out)
 
 
-def probabilities(text):
-    rows = list(csv.reader(text.splitlines()))
-    return rows[0], [row[0] for row in rows[1:]], np.array([row[2:-1] for row in rows[1:]], dtype=float)
+def scores(text):
+    """The header, the samples and the scores."""
+    header, *rows = csv.reader(text.splitlines())
+    places = [i for i, name in enumerate(header) if name.startswith("score_")]
+    return header, [row[0] for row in rows], np.array([[row[i] for i in places] for row in rows], dtype=float)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +107,7 @@ def test_round_trip(name, files, predicted, fitted, capsys):
     """fit, save, load in a new process, predict: the probabilities of every format are the same bits."""
     model_file, table = predicted[name]
     saved = load_model(model_file)
-    _, samples, found = probabilities(table.read_text(encoding="utf-8"))
+    _, samples, found = scores(table.read_text(encoding="utf-8"))
     X = values()
     own = saved.classifier.predict_proba(sparse.csr_matrix(X) if files[name].is_sparse else X)
     np.testing.assert_array_equal(found, own)
@@ -207,18 +216,22 @@ class TestFit:
         assert f'<dd class="value">{found["value"]:.1%}</dd><dd class="note">with 90% confidence, for' in text
         assert f"<bdi>{found['value']:.3f}</bdi>" in text
 
-    def test_left_out_samples_by_the_probability_stated_for_them(self, table, fitted, capsys, tmp_path):
+    def test_left_out_samples_that_are_sure_and_how_probable(self, table, fitted, capsys, tmp_path):
         page = tmp_path / "report.html"
         few = ["--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee", "--report", page]
         arguments = [table, "--target", "diagnosis", *few]
         found = fit_json(capsys, *arguments)["cross_validation"]
-        bands = cross_validated_error(fitted, values(), labels(), n_folds=3).by_stated_probability()
-        assert found["by_stated_probability"] == [asdict(one) for one in bands]
-        sure = bands[0]
-        assert sure.n_samples > 1
-        words = f"f {sure.n_samples} left-out samples predicted with probability 1, "
+        folds = cross_validated_error(fitted, values(), labels(), n_folds=3)
+        assert found["by_probability"] == [asdict(one) for one in folds.by_probability()]
+        counts = folds.left_out.counts(0.9)
+        assert [list(row.values()) for row in found["sets"]["by_class"].values()] == counts.tolist()
+        right, wrong, unsure, _ = counts.sum(axis=0)
+        assert min(right, unsure) > 1
+        words = (
+            f"f 24 left-out samples {right} sure and right, {wrong or 'none'} sure and wrong, {unsure} unsure"
+        )
         _, out, _ = run(capsys, "fit", *arguments)
-        assert f"o{words}" in out
+        assert f"o{words}" in " ".join(out.split())
         assert f"O{words}" in page.read_text(encoding="utf-8")
 
     def test_known_instances(self, table, capsys, tmp_path):
@@ -307,7 +320,7 @@ class TestFit:
         status, out, err = run(capsys, "predict", model, table)
         assert status == 0
         assert "1 missing value replaced by the median" in err
-        np.testing.assert_array_equal(probabilities(out)[2], load_model(model).classifier.predict_proba(X))
+        np.testing.assert_array_equal(scores(out)[2], load_model(model).classifier.predict_proba(X))
 
     def test_destinations_are_checked_first(self, tmp_path, capsys):
         """Before a long computation, and even before the file is read."""
@@ -468,12 +481,16 @@ class TestPredict:
         rows = [[*(row[j] for j in order), "x" if i else "unknown"] for i, row in enumerate(sample_rows())]
         status, out, err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", rows))
         assert status == 0, err
-        header, samples, found = probabilities(out)
+        header, samples, found = scores(out)
         assert header == [
             "sample",
             "prediction",
-            "draw_probability_ill",
-            "draw_probability_well",
+            "certainty",
+            "possible",
+            "probability_ill",
+            "probability_well",
+            "score_ill",
+            "score_well",
             "on_training_scale",
         ]
         assert samples == SAMPLES
@@ -517,7 +534,7 @@ class TestPredict:
         X = values()
         unused = np.setdiff1d(np.arange(len(GENES)), used)
         X[:, unused] = 0.0
-        np.testing.assert_array_equal(probabilities(out)[2], load_model(model).classifier.predict_proba(X))
+        np.testing.assert_array_equal(scores(out)[2], load_model(model).classifier.predict_proba(X))
 
     def test_used_columns_of_sparse_data_in_any_order(self, files, tmp_path, capsys):
         anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
@@ -529,7 +546,7 @@ class TestPredict:
         status, out, _ = run(capsys, "predict", model, tmp_path / "few.h5ad", "--only-used")
         assert status == 0
         expected = load_model(model).classifier.predict_proba(sparse.csr_matrix(values()))
-        np.testing.assert_allclose(probabilities(out)[2], expected, atol=1e-12)
+        np.testing.assert_allclose(scores(out)[2], expected, atol=1e-12)
 
     def test_columns_without_names_go_by_their_places(self, files, tmp_path, capsys):
         model = tmp_path / "bare.skops"
@@ -579,9 +596,45 @@ class TestPredict:
         _, out, _ = run(capsys, "predict", model, table, "--json")
         first = json.loads(out)["predictions"][0]
         assert first["sample"] == SAMPLES[0]
-        assert first["draw_probabilities"] == dict(
+        assert first["scores"] == dict(
             zip(["ill", "well"], fitted.predict_proba(values())[0].tolist(), strict=True)
         )
+        assert sum(first["probabilities"].values()) == pytest.approx(1.0)
+        number = {"sure": 1, "unsure": 2, "unlike all classes": 0}[first["certainty"]]
+        assert len(first["possible"]) == number
+
+    def test_possible_classes_are_those_of_prediction_sets(self, model, tmp_path, fitted, capsys):
+        rows = [row[:-1] for row in sample_rows()]
+        new = write_rows(tmp_path / "new.csv", rows)
+        status, out, err = run(capsys, "predict", model, new, "--confidence", "0.8")
+        assert status == 0, err
+        found = list(csv.DictReader(out.splitlines()))
+        sets = PredictionSets(fitted, confidence=0.8, random_state=0).fit(values(), labels())
+        names = [" or ".join(sets.classes_[row]) or "none" for row in sets.predict_set(values())]
+        assert [row["possible"] for row in found] == names
+        assert [row["certainty"] for row in found] == sets.predict_words(values()).tolist()
+        own = np.array([[row["probability_ill"], row["probability_well"]] for row in found], dtype=float)
+        np.testing.assert_allclose(own, sets.probabilities(values()), atol=6e-5)
+        assert f"at 80%: {names.count('ill') + names.count('well')} sure" in err
+
+    def test_used_columns_alone_do_not_tell_what_is_possible(self, table, tmp_path, capsys):
+        model = tmp_path / "m.skops"
+        run(capsys, "fit", table, "--target", "diagnosis", "--radius", 2.5, "--out", model)
+        used = load_model(model).classifier.selected_features_
+        rows = [[row[0], *(row[1 + j] for j in used)] for row in sample_rows()]
+        _, out, err = run(capsys, "predict", model, write_rows(tmp_path / "n.csv", rows), "--only-used")
+        assert "Which classes are possible is not told" in err
+        assert "Leave out --only-used" in err
+        header = out.splitlines()[0].split(",")
+        assert "probability_ill" in header
+        assert "possible" not in header
+
+    def test_a_model_without_folds_has_scores_alone(self, table, tmp_path, capsys):
+        path = tmp_path / "m.skops"
+        assert run(capsys, "fit", table, "--target", "diagnosis", "--out", path, "--folds", 0)[0] == 0
+        _, out, err = run(capsys, "predict", path, table)
+        assert "Neither probabilities nor possible classes are given" in err
+        assert out.startswith("sample,prediction,score_ill,score_well,on_training_scale")
 
 
 class TestScale:
@@ -601,12 +654,12 @@ class TestScale:
         assert found["scale"] == "clip"
         assert found["certificate"]["valid"]
         _, out, _ = run(capsys, "predict", model, table)
-        assert np.array_equal(probabilities(out)[2], pipeline.predict_proba(X))
+        assert np.array_equal(scores(out)[2], pipeline.predict_proba(X))
         status, out, _ = run(capsys, "verify", model, table)
         assert status == 0
         assert "It is about the values in robust standard deviations from the median" in out
         status, out, _ = run(capsys, "predict", model, table, "--only-used")
-        assert np.array_equal(probabilities(out)[2], pipeline.predict_proba(X))
+        assert np.array_equal(scores(out)[2], pipeline.predict_proba(X))
 
     def test_words(self, wild, capsys):
         _, out, _ = run(capsys, "fit", wild[1], "--target", "diagnosis", "--scale", "clip")

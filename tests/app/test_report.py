@@ -44,6 +44,7 @@ from minimaxrisk.app.report.tables import (
     guarantee_table,
     number,
     probability_table,
+    set_table,
     suspect_table,
 )
 from minimaxrisk.datasets import make_expression
@@ -654,43 +655,41 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
         own=own,
         predicted=(np.arange(n_samples) < n_wrong).astype(int),
         own_probability=np.ones(n_samples),
-        stated=np.ones(n_samples),
     )
     text = explanations.about_cross_validation(replace(findings, cross_validation=folds), COMMAND_LINE)
     assert ("rough guide" in text) == rough
 
 
-@pytest.mark.parametrize(
-    ("n", "n_right", "words"),
-    [
-        (40, 38, "Of 40 left-out samples predicted with probability 1, 38 were right."),
-        (40, 40, "Of 40 left-out samples predicted with probability 1, all were right."),
-        (3, 1, "Of 3 left-out samples predicted with probability 1, 1 was right."),
-        (3, 0, "Of 3 left-out samples predicted with probability 1, none was right."),
-        (1, 0, "One left-out sample was predicted with probability 1, wrongly."),
-        (0, 0, "No left-out sample was predicted with probability 1."),
-    ],
-)
-def test_probabilities_beside_what_became_of_them(findings, n, n_right, words):
-    """Samples without probability 1 have 0.6, and are right."""
-    own = np.zeros(60, dtype=int)
-    folds = replace(
-        findings.cross_validation,
-        own=own,
-        predicted=((np.arange(60) >= n_right) & (np.arange(60) < n)).astype(int),
-        stated=np.where(np.arange(60) < n, 1.0, 0.6),
-    )
+def test_probabilities_beside_what_became_of_them(findings):
+    """Of 30 samples with a low score 20 are of class 0, of 30 with a high one 25 of class 1."""
+    own = (np.arange(60) >= 20).astype(int)
+    own[55:] = 0
+    scores = np.where(np.arange(60) < 30, -1.0, 1.0)
+    folds = replace(findings.cross_validation, own=own, predicted=(scores > 0).astype(int), scores=scores)
     found = replace(findings, cross_validation=folds)
     page = text_of(render_report(found, PROVENANCE))
-    assert f"What the probabilities are worth {words}" in page
-    mean, right = 0.6 + 0.4 * n / 60, 60 - n + n_right
-    assert (
-        f"a probability of {mean:.3f} on average, and {right} of them, {right / 60:.1%}, were right" in page
-    )
-    rows = [["0.5 to below 0.75", "0.600", f"{60 - n}", f"{60 - n}", "1.000"]]
-    if n:
-        rows.insert(0, ["exactly 1", "1.000", f"{n}", f"{n_right}", f"{n_right / n:.3f}"])
-    assert probability_table(found).rows == rows
+    mean = folds.calibrated_of_predicted.mean()
+    assert f"a probability of {mean:.3f} on average, and 45 of them, 75.0%, were right" in page
+    low, high = folds.calibrated_of_predicted[[0, 59]]
+    assert low == pytest.approx(20 / 30, abs=0.03)
+    assert high == pytest.approx(25 / 30, abs=0.03)
+    assert [row[2:] for row in probability_table(found).rows] == [
+        ["30", "25", f"{25 / 30:.3f}"],
+        ["30", "20", f"{20 / 30:.3f}"],
+    ]
+
+
+def test_sure_and_unsure_samples(findings):
+    """Class 1 has 8 samples, too few to be excluded: five of class 0 are taken for it."""
+    own = np.repeat([0, 1], [52, 8])
+    scores = np.where(own == 1, 1.0, -1.0) * np.arange(1.0, 61.0)
+    folds = replace(findings.cross_validation, own=own, predicted=own, scores=scores)
+    found = replace(findings, cross_validation=folds)
+    page = text_of(render_report(found, PROVENANCE))
+    assert "Sure and unsure Of 60 left-out samples 8 sure and right, 5 sure and wrong, 47 unsure" in page
+    name = findings.data.classes[1]
+    assert f"“{name}” has fewer than 9 samples, too few to be excluded." in page
+    assert [row[1:] for row in set_table(found).rows] == [["0", "5", "47", "0"], ["8", "0", "0", "0"]]
 
 
 # ---- beside other classifiers

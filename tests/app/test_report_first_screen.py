@@ -120,7 +120,7 @@ def test_misclassified_samples_come_first_the_least_probable_ones_before_others(
     folds, rows = two.cross_validation, samples_to_look_at(two)
     wrong = np.flatnonzero(folds.predicted != folds.own)
     assert len(wrong) > N_SAMPLES
-    order = wrong[np.lexsort((two.left_out.margins[wrong], folds.own_probability[wrong]))]
+    order = wrong[np.argsort(folds.calibrated_of_own[wrong], kind="stable")]
     assert [row.name for row in rows] == [f"sample {i + 1}" for i in order[:N_SAMPLES]]
     assert all(row.is_wrong for row in rows)
     # Where none was misclassified, those with a doubtful label are left.
@@ -135,7 +135,7 @@ def test_misclassified_samples_come_first_the_least_probable_ones_before_others(
 
 def test_samples_with_the_same_weights_are_in_the_order_of_their_left_out_probability(two):
     keys = [
-        (round(one.other_mass, 7), -round(one.own_mass, 7), -one.own_probability_when_left_out)
+        (round(one.other_mass, 7), -round(one.own_mass, 7), -one.probability_when_left_out)
         for one in two.suspects
         if one.other_mass >= one.own_mass - 1e-9
     ]
@@ -167,7 +167,7 @@ def test_large_classes_are_thinned_and_the_misclassified_kept(two):
     n = 2000
     own = np.arange(n) % 2
     predicted = np.where(np.arange(n) < 10, 1 - own, own)
-    folds = replace(two.cross_validation, own=own, predicted=predicted, own_probability=np.full(n, 0.5))
+    folds = replace(two.cross_validation, own=own, predicted=predicted, scores=2.0 * own - 1.0)
     margins = np.where(predicted == own, 1.0, -1.0)
     left_out = replace(two.left_out, names=tuple(f"s{i}" for i in range(n)), margins=margins)
     figure = scores_figure(replace(two, cross_validation=folds, left_out=left_out))

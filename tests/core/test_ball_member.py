@@ -79,7 +79,7 @@ def test_left_out_samples_are_judged_by_fits_without_them(weighted):
     X, y = table(3)
     weights = np.where(np.arange(45) % 5 == 0, 2.0, 1.0) if weighted else None
     data, units, posed = posed_study(X, y, sample_weight=weights)
-    _, left_out = fit_ball(
+    ball = fit_ball(
         posed, data, units, standardize=True, share=0.75, gap_tol=1e-8, random=np.random.RandomState(3)
     )
     folds = folds_of(units, 4, np.random.RandomState(3))
@@ -91,7 +91,7 @@ def test_left_out_samples_are_judged_by_fits_without_them(weighted):
         rest = np.setdiff1d(np.arange(45), fold)
         given = None if weights is None else weights[rest]
         alone = MinimaxRiskKernelClassifier(gap_tol=1e-8).fit(Z[rest], y[rest], sample_weight=given)
-        np.testing.assert_allclose(left_out[fold], alone.predict_proba(Z[fold]), atol=1e-6)
+        np.testing.assert_allclose(ball.oob_proba[fold], alone.predict_proba(Z[fold]), atol=1e-6)
 
 
 def test_groups_are_left_out_together():

@@ -240,7 +240,9 @@ OF_THE_COLUMNS = {"feature_names_in_", "n_features_in_"}
 # What is said of the others begins with their names.
 FOUND_BY = {
     "ball_": "worst_case_error_",
+    "ball_fold_of_sample_": "ball_oob_proba_",
     "ball_oob_proba_": "oob_proba_",
+    "ball_without_fold_": "ball_oob_proba_",
     "classes_": "the labels are",
     "estimator_": "worst_case_error_",
     "in_bag_": "oob_proba_",

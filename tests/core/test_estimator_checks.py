@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from sklearn.linear_model import RidgeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from minimaxrisk import (
@@ -15,6 +16,7 @@ from minimaxrisk import (
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
     MinimaxRiskSelector,
+    PredictionSets,
 )
 from minimaxrisk.solvers import ConstraintGeneration
 
@@ -57,6 +59,11 @@ ESTIMATORS = [
     MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
     MinimaxRiskSelector(stability=True, n_subsamples=2),
     ClippedScaler(),
+    # At this confidence no class is too small, which would be said.
+    PredictionSets(RidgeClassifier(), confidence=0.5, cv=2),
+    PredictionSets(
+        MinimaxRiskEnsembleClassifier(n_estimators=3, subsample=0.5, random_state=0), confidence=0.5
+    ),
 ]
 
 # The first estimator of a class stands for the others of it here: one function makes numbers of what comes,

@@ -411,7 +411,7 @@ def test_cross_validated_error_by_hand(wide):
         probability = fresh.predict_proba(X[test])[np.arange(len(test)), own]
         assert result.fold_errors[0, k] == pytest.approx(1 - probability.mean())
         np.testing.assert_array_equal(fresh.classes_[result.predicted[test]], fresh.predict(X[test]))
-        np.testing.assert_array_equal(result.stated[test], fresh.predict_proba(X[test]).max(axis=1))
+        np.testing.assert_array_equal(result.scores[test], fresh.decision_function(X[test]))
     assert result.n_wrong == np.sum(model.classes_[result.predicted] != y)
     assert result.recall(1) == np.mean(result.predicted[y == "beta"] == 1)
     np.testing.assert_allclose(result.fold_deviations, result.fold_errors.std(axis=1, ddof=1))
@@ -437,20 +437,20 @@ def test_approximate_interval_is_clopper_and_pearsons(n_wrong):
         assert binom.cdf(n_wrong, 20, high) == pytest.approx(0.05)
 
 
-def test_predictions_by_the_probability_stated_for_them():
-    stated = np.array([1.0, 1.0, 1.0 - 1e-12, 0.9, 0.9 - 1e-12, 0.75, 0.6, 0.5, 0.4])
-    is_right = np.array([1, 0, 1, 1, 1, 0, 0, 1, 0])
-    own = np.zeros(9, dtype=int)
-    result = CrossValidatedError(np.zeros((2, 2)), np.ones(9), 1 - is_right, own, stated, 1 - is_right)
-    bands = result.by_stated_probability()
-    assert [(one.low, one.high) for one in bands] == [(1, None), (0.9, 1), (0.75, 0.9), (0.5, 0.75), (0, 0.5)]
-    assert [(one.n_samples, one.n_right) for one in bands] == [(2, 1), (2, 2), (2, 1), (2, 1), (1, 0)]
-    np.testing.assert_allclose([one.mean_stated for one in bands], [1.0, 0.95, 0.825, 0.55, 0.4], atol=1e-9)
-    sure = CrossValidatedError(
-        np.zeros((2, 2)), np.ones(9), own, own, np.ones(9), 0 * own
-    ).by_stated_probability()
-    assert [one.n_samples for one in sure] == [9, 0, 0, 0, 0]
-    assert sure[1].mean_stated is None
+def test_predictions_by_their_calibrated_probability():
+    """Scores that are right in 19 of 20, in 4 of 5, or half of the time."""
+    scores = np.repeat([-3.0, -1.4, 0.0, 1.4, 3.0], 40)
+    own = (np.tile(np.arange(40), 5) < np.repeat([2, 8, 20, 32, 38], 40)).astype(int)
+    predicted = (scores > 0).astype(int)
+    nothing = np.zeros(200)
+    result = CrossValidatedError(np.zeros((2, 2)), nothing, predicted, own, nothing.astype(int), scores)
+    bands = result.by_probability()
+    assert [(one.low, one.high) for one in bands] == [(0.9, None), (0.75, 0.9), (0.5, 0.75), (0, 0.5)]
+    assert [(one.n_samples, one.n_right) for one in bands[:2]] == [(80, 76), (80, 64)]
+    np.testing.assert_allclose([one.mean_stated for one in bands[:2]], [0.95, 0.8], atol=0.015)
+    without = replace(result, scores=None)
+    assert without.by_probability() == ()
+    assert without.left_out is without.calibrated_of_own is without.calibrated_of_predicted is None
 
 
 def test_folds_are_no_more_than_the_smallest_class_has_samples(wide):

@@ -118,6 +118,7 @@ FITTED = {
     "MinimaxRiskEnsembleClassifier": [{"n_estimators": 2, "complementary": True, "subsample": 0.5}],
     "MinimaxRiskKernelClassifier": [{}, {"kernel": "rbf"}],
     "MinimaxRiskSelector": [{"stability": True, "n_subsamples": 2}],
+    "PredictionSets": [{"confidence": 0.5}],
 }
 
 

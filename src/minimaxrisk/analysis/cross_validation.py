@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can
+from minimaxrisk.guarantees.left_out import LeftOutScores, weights_of_units
 from minimaxrisk.samples.validation import (
     OTHERS_ALONE,
     codes_of_groups,
@@ -26,8 +27,8 @@ from minimaxrisk.samples.validation import (
     positions_of_labels,
 )
 
-# Lower ends of the bands in which probabilities of predicted classes are counted; 1 is a band of its own.
-BANDS = (1.0, 0.9, 0.75, 0.5, 0.0)
+# Lower ends of the bands in which probabilities of predicted classes are counted.
+BANDS = (0.9, 0.75, 0.5, 0.0)
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ProbabilityBand:
     """Left-out samples whose predicted class had a probability of at least ``low`` and less than ``high``."""
 
     low: float
-    high: float | None  # None for probability 1
+    high: float | None  # None for the highest band
     n_samples: int
     n_right: int
     mean_stated: float | None  # None without samples
@@ -53,11 +54,11 @@ class CrossValidatedError:
     own_probability: FloatArray  # that the randomized rule gave to the sample's own label
     predicted: IntArray  # position in ``classes_`` of the label that ``predict`` gave
     own: IntArray  # and of the sample's own label
-    stated: FloatArray  # the probability that the randomized rule gave to the predicted label
     times_wrong: IntArray  # how many of the repeats got each sample wrong
     scores: FloatArray | None = None  # ``decision_function``, if the model has one
     n_repeats: int = 1
     selection_frequency: FloatArray | None = None  # share of all fits that selected each column
+    weights: FloatArray | None = None  # the share of each sample in its group, if there are groups
 
     @property
     def n_folds(self) -> int:
@@ -102,15 +103,41 @@ class CrossValidatedError:
         """Share of the samples of a class that were predicted correctly."""
         return float((self.predicted == position)[self.own == position].mean())
 
-    def by_stated_probability(self) -> tuple[ProbabilityBand, ...]:
+    @cached_property
+    def left_out(self) -> LeftOutScores | None:
+        """What sets and probabilities are made from; None if the model has no scores."""
+        if self.scores is None:
+            return None
+        scores = np.column_stack([-self.scores, self.scores]) if self.scores.ndim == 1 else self.scores
+        weights = np.ones(len(self.own)) if self.weights is None else self.weights
+        return LeftOutScores(scores, self.own, weights)
+
+    @cached_property
+    def calibrated(self) -> FloatArray | None:
+        """How probable each label of each sample is, as far as the others tell (n x K)."""
+        return None if self.left_out is None else self.left_out.calibrated()
+
+    @property
+    def calibrated_of_own(self) -> FloatArray | None:
+        """How probable the sample's own label is."""
+        return None if self.calibrated is None else self.calibrated[np.arange(len(self.own)), self.own]
+
+    @property
+    def calibrated_of_predicted(self) -> FloatArray | None:
+        """How probable the predicted label is."""
+        return None if self.calibrated is None else self.calibrated[np.arange(len(self.own)), self.predicted]
+
+    def by_probability(self) -> tuple[ProbabilityBand, ...]:
         """How many predictions were right, by the probability of the predicted class, the highest first."""
-        bands = []
+        stated, bands = self.calibrated_of_predicted, []
+        if stated is None:
+            return ()
         for low, high in zip(BANDS, (None, *BANDS[:-1]), strict=True):
-            inside = self.stated >= low
+            inside = stated >= low
             if high is not None:
-                inside &= self.stated < high
+                inside &= stated < high
             n, right = int(inside.sum()), int((self.predicted == self.own)[inside].sum())
-            mean = float(self.stated[inside].mean()) if n else None
+            mean = float(stated[inside].mean()) if n else None
             bands.append(ProbabilityBand(low, high, n, right, mean))
         return tuple(bands)
 
@@ -189,7 +216,7 @@ def cross_validated_error(
     predicted = _gathered(folds, [one.predicted for one in first])
     probabilities = _gathered(folds, [one.probabilities for one in first])
     rows = np.arange(len(y))
-    own_probability, stated = probabilities[rows, own], probabilities[rows, predicted]
+    own_probability = probabilities[rows, own]
     losses = np.array([1.0 - own_probability, predicted != own])
     times_wrong = np.zeros(len(y), dtype=np.intp)
     for (_, test), one in zip(all_folds, outcomes, strict=True):
@@ -201,11 +228,11 @@ def cross_validated_error(
         own_probability=own_probability,
         predicted=predicted,
         own=own,
-        stated=stated,
         scores=_gathered(folds, scores) if len(scores) == len(folds) else None,
         n_repeats=int(n_repeats),
         times_wrong=times_wrong,
         selection_frequency=np.mean(selected, axis=0) if len(selected) == len(outcomes) else None,
+        weights=None if groups is None else weights_of_units(own, codes_of_groups(groups, len(y))),
     )
 
 

@@ -38,6 +38,7 @@ from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.guarantees.certified import check_supported, has_proof
+from minimaxrisk.guarantees.left_out import LeftOut
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
 
@@ -99,6 +100,9 @@ class SavedModel:
         Fills missing values as in training; None for a model that refuses them.
     scaler : ClippedScaler or None, default=None
         Clips the columns before the classifier sees them; None for columns as they are.
+    left_out : LeftOut or None, default=None
+        Scores of the training samples by fits that have not seen them, and the rules of these fits, which
+        sets of labels and probabilities need; ``minimaxrisk fit --out`` stores them.
     training_scale : TrainingScale or None, default=None
         The scale of the selected columns in training, filled and not yet scaled, with which new samples are
         compared. None for a model that uses no column.
@@ -143,6 +147,7 @@ class SavedModel:
     used_rows: np.ndarray | None = None
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
+    left_out: LeftOut | None = None
     training_scale: TrainingScale | None = None
     groups: str | None = None
     batch: str | None = None
@@ -235,6 +240,7 @@ def load_model(path: str | Path) -> SavedModel:
             feature_names=np.array(manifest["feature_names"], dtype=object),
             imputer=parts["imputer"],
             scaler=parts["scaler"],
+            left_out=parts["left_out"] and LeftOut(**parts["left_out"]),
             training_scale=parts["training_scale"] and TrainingScale(**parts["training_scale"]),
             rows=parts["rows"],
             used_rows=parts["used_rows"],
@@ -326,6 +332,7 @@ def _packed(model: SavedModel) -> bytes:
         "classifier": classifier,
         "imputer": model.imputer,
         "scaler": model.scaler,
+        "left_out": model.left_out and vars(model.left_out),
         "training_scale": model.training_scale and vars(model.training_scale),
         "rows": model.rows,
         "used_rows": model.used_rows,

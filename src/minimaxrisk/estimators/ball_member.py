@@ -52,8 +52,8 @@ def fit_ball(
     share: float,
     gap_tol: float,
     random: Any,
-) -> tuple[LinearRule, FloatArray]:
-    """The rule fitted on all samples, and h(y|x) of each sample by a fit on the other folds (n x K).
+) -> BallMember:
+    """Fitted on all samples, and on all but a fold in turn.
 
     Such fits see about ``share`` of the samples. Rows of weight zero, and those of the only unit of a class,
     have NaN. Columns are standardised, or else as they are, but for one factor for all.
@@ -68,13 +68,26 @@ def fit_ball(
     used = np.flatnonzero(units.unit_of_row >= 0)
     without_values = replace(data, X=np.empty((len(data.labels), 0)))
     left_out = np.full((len(data.labels), len(data.classes)), np.nan)
-    for fold in folds_of(units, n_folds, random):
+    fold_of_row, without_fold = np.full(len(data.labels), -1), []
+    for i, fold in enumerate(folds_of(units, n_folds, random)):
         rest = np.setdiff1d(used, fold)
         own, present = posed.instances.of_part(without_values.part(rest), rest)
         fitted = _FittedBall.of(posed, products, own, present, gap_tol)
         judged = posed.instances.instance_of_row[fold]
         left_out[fold] = fitted.probabilities(products[np.ix_(judged, present)]).T
-    return whole.linear_rule(posed, unit), left_out
+        fold_of_row[fold] = i
+        without_fold.append(fitted.linear_rule(posed, unit, present))
+    return BallMember(whole.linear_rule(posed, unit, everywhere), left_out, without_fold, fold_of_row)
+
+
+@dataclass(frozen=True)
+class BallMember:
+    """The rule of all samples, and rules of fits without a fold, with what these say of it."""
+
+    rule: LinearRule
+    oob_proba: FloatArray  # h(y|x) of each sample by the fit without it; NaN for rows of weight zero
+    without_fold: list[LinearRule]
+    fold_of_row: IntArray  # -1 for rows of weight zero
 
 
 def folds_of(units: Strata, n_folds: int, random: Any) -> list[IntArray]:
@@ -122,12 +135,14 @@ class _FittedBall:
         scores = self.coding.scores(self.coefficients @ self.space.centred(products).T)
         return probabilities(scores, self.threshold)
 
-    def linear_rule(self, posed: PosedBox, unit: FloatArray) -> LinearRule:
-        """The rule on the caller's columns, if it was fitted on all instances."""
+    def linear_rule(self, posed: PosedBox, unit: FloatArray, present: IntArray) -> LinearRule:
+        """The rule on the caller's columns, fitted on the instances ``present``."""
         features, scale = posed.problem.features, posed.problem.scale
         total = self.coefficients.sum(axis=1)
         centred = self.coefficients - total[:, None] * self.masses
-        found = features.correlate(np.vstack([centred, self.masses]))
+        of_all = np.zeros((len(centred) + 1, posed.instances.n_instances))
+        of_all[:, present] = np.vstack([centred, self.masses])
+        found = features.correlate(of_all)
         mu, mean = found[:-1] * unit**2, found[-1]
         coef, intercept = scale.to_original(mu)
         intercept = intercept + total * self.space.constant - mu @ mean

@@ -19,7 +19,7 @@ from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings, Monitor
-from minimaxrisk.estimators.ball_member import fit_ball, is_quick
+from minimaxrisk.estimators.ball_member import BallMember, fit_ball, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of, warn_about_work
 from minimaxrisk.estimators.skeleton import CertifiedClassifier
@@ -112,6 +112,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         members and ball on samples that they have not seen it is (a + 1)² / ((a + 1)² + (b + 1)²).
     ball_oob_proba_ : ndarray of shape (n_samples, n_classes) or None
         For each sample the rule of a ball fitted on folds without it.
+    ball_without_fold_, ball_fold_of_sample_ : list of LinearRule, ndarray of shape (n_samples,) or None
+        The rules of these balls, one for each fold, and the fold of each sample; -1 for those of weight 0.
     estimator_ : MinimaxRiskClassifier
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
@@ -300,22 +302,26 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             members = parallel_map_in_batches(
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
-        ball, left_out = self._ball(posed, data, units, random, standardize=estimator.standardize)
+        ball = self._ball(posed, data, units, random, standardize=estimator.standardize)
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
             seen[rows] = True
-        judged = out_of_bag(AverageRule(members), data, in_bag, units.unit_of_row, left_out)
-        fitted, worst = AverageRule(members, ball, judged.ball_weight), None
+        of_ball, rule = (None, None) if ball is None else (ball.oob_proba, ball.rule)
+        judged = out_of_bag(AverageRule(members), data, in_bag, units.unit_of_row, of_ball)
+        fitted, worst = AverageRule(members, rule, judged.ball_weight), None
         if self.certify:
             loss = loss_of_rule(fitted, "randomized", data, posed)
             worst = worst_case_of_loss(loss, fitted, parameters, posed)
-        return _Average(fitted, in_bag, left_out, judged, worst)
+        return _Average(fitted, in_bag, ball, judged, worst)
 
     def _store(self, posed: PosedBox, data: TrainingData, solved: _Average, parameters: Any) -> None:
         fitted = solved.rule
         self.estimator_, self.coding_ = parameters, posed.problem.coding.name
         self.members_, self.in_bag_ = fitted.members, solved.in_bag
-        self.ball_, self.ball_oob_proba_ = fitted.ball, solved.left_out
+        ball = solved.ball
+        self.ball_, self.ball_oob_proba_ = fitted.ball, None if ball is None else ball.oob_proba
+        self.ball_without_fold_ = [] if ball is None else ball.without_fold
+        self.ball_fold_of_sample_ = None if ball is None else ball.fold_of_row
         self._store_use(fitted, posed)
         for name, value in vars(solved.judged).items():
             setattr(self, f"{name}_", value)
@@ -358,6 +364,16 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     def _fitted_rule(self) -> AverageRule:
         return AverageRule(self.members_, self.ball_, self.ball_weight_)
 
+    def _judges(self) -> tuple[list[LinearRule], FloatArray]:
+        """All rules of parts, and how much each counts for the samples that it has not seen (n x rules)."""
+        is_out = ~self.in_bag_.T
+        n_out, weight = is_out.sum(axis=1, keepdims=True), self.ball_weight_
+        shares = (1.0 - weight) * is_out / np.maximum(n_out, 1)
+        if self.ball_fold_of_sample_ is not None:
+            of_ball = self.ball_fold_of_sample_[:, None] == np.arange(len(self.ball_without_fold_))
+            shares = np.hstack([shares, weight * of_ball])
+        return [*self.members_, *self.ball_without_fold_], np.where(n_out > 0, shares, 0.0)
+
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
         return claims_of_average(self, posed, data)
 
@@ -369,10 +385,10 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         random: np.random.RandomState,
         *,
         standardize: bool,
-    ) -> tuple[LinearRule | None, FloatArray | None]:
-        """The rule on all columns and what fits without a sample say of it, if it takes part."""
+    ) -> BallMember | None:
+        """The rule on all columns, if it takes part."""
         if self.ball is False or (self.ball == "auto" and not is_quick(posed)):
-            return None, None
+            return None
         return fit_ball(
             posed,
             data,
@@ -415,7 +431,7 @@ class _Average:
 
     rule: AverageRule
     in_bag: BoolArray
-    left_out: FloatArray | None  # what balls fitted without a sample say of it
+    ball: BallMember | None
     judged: OutOfBag
     worst: WorstCaseOfRule | None
     interrupted: ClassVar[bool] = False  # members raise

@@ -197,10 +197,23 @@ def _claims_out_of_bag(model: Any, fitted: AverageRule, data: TrainingData) -> I
     if (of_ball is None) != (fitted.ball is None):
         yield Claim(problem="ball_ and ball_oob_proba_ must both be there or not")
         return
+    if of_ball is not None:
+        again = _probabilities_without_fold(model, data)
+        yield Claim("ball_oob_proba_", comparable(of_ball), comparable(again))
     found = out_of_bag(fitted, data, in_bag, unit_of_row(data), of_ball)
     for field in fields(OutOfBag):
         stored, again = getattr(model, f"{field.name}_"), getattr(found, field.name)
         yield Claim(f"{field.name}_", comparable(stored), comparable(again))
+
+
+def _probabilities_without_fold(model: Any, data: TrainingData) -> FloatArray:
+    """What the balls fitted without a fold say of it; NaN for samples of no fold."""
+    fold, rules = np.asarray(model.ball_fold_of_sample_), model.ball_without_fold_
+    found = np.full((len(data.labels), len(data.classes)), np.nan)
+    for i, rule in enumerate(rules):
+        own = np.flatnonzero(fold[: len(found)] == i)
+        found[own] = rule.probabilities(data.X)[:, own].T
+    return found
 
 
 def comparable(values: Any) -> np.ndarray:

@@ -99,7 +99,13 @@ def fit_command(
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
     _check_endings(outputs, "--report")
     if report is None:
-        other_use = {"annotation": genes, "folds": batch, "links": None, "radii": None, "repeats": None}
+        other_use = {
+            "annotation": genes,
+            "folds": batch or out,
+            "links": None,
+            "radii": None,
+            "repeats": None,
+        }
         _note_unused(context, [name for name, other in other_use.items() if other is None], console)
     from minimaxrisk.app.cli.fitting import fit_and_write  # noqa: PLC0415
 
@@ -198,6 +204,15 @@ def predict_command(
             help="Require only the columns that have a coefficient in the model; others may be absent.",
         ),
     ] = False,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            callback=options.probability,
+            help="How often the classes that are left as possible are to hold the right one: "
+            "--confidence 0.95",
+        ),
+    ] = 0.9,
     strict: Annotated[
         bool,
         typer.Option(
@@ -213,9 +228,11 @@ def predict_command(
 ) -> None:
     """Predict the classes of new samples, as CSV.
 
-    A line per sample: its name, the prediction, the probability with which the
-    randomized rule draws each class (not that of the class being right), and
-    whether its values are on the scale of the training data.
+    A line per sample: its name, the prediction; which classes are possible, as
+    left-out samples tell, and so whether the prediction is sure, unsure, or the
+    sample unlike all classes; how probable each class is; the scores of the
+    classes, with which the randomized rule draws one; and whether its values are
+    on the scale of the training data.
 
     Columns are matched by name, in any order.
 
@@ -224,6 +241,7 @@ def predict_command(
       minimaxrisk predict model.skops new_patients.csv
       minimaxrisk predict model.skops new_patients.gct --out predictions.csv
       minimaxrisk predict model.skops few_genes.csv --only-used
+      minimaxrisk predict model.skops new_patients.csv --confidence 0.95
       minimaxrisk predict model.skops new_patients.csv --strict
       minimaxrisk predict model.skops new.h5ad --layer logcounts --json
     """
@@ -232,7 +250,16 @@ def predict_command(
     from minimaxrisk.app.cli.predicting import predict_and_write  # noqa: PLC0415
 
     source = options.Source(data, reading, labels=labels, ignore=ignore or ())
-    predict_and_write(model, source, only_used=only_used, strict=strict, out=out, json=json, console=console)
+    predict_and_write(
+        model,
+        source,
+        only_used=only_used,
+        confidence=confidence,
+        strict=strict,
+        out=out,
+        json=json,
+        console=console,
+    )
 
 
 @options.with_shared_options

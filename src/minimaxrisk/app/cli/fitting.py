@@ -15,6 +15,7 @@ from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
     Together,
     guarantee_of,
+    left_out_of,
     permutation_of,
     saved_model,
     together_of,
@@ -83,11 +84,12 @@ def fit_and_write(
     guarantee = guarantee_of(trained, wanted, console, has_report=has_report)
     seconds = clock.end()
 
-    wanted = replace(wanted, permutation_result=test, guarantee=guarantee or False)
+    asked, wanted = wanted, replace(wanted, permutation_result=test, guarantee=guarantee or False)
     if not has_report:
         wanted = replace(wanted, n_folds=0, n_radii=0, is_brief=True)
     findings = gather(trained.fit, study, wanted, together, console)
-    model = saved_model(trained, columns=columns, reading=source.reading, command=command)
+    left_out = None if outputs.model is None else left_out_of(trained, asked, console)
+    model = saved_model(trained, columns=columns, reading=source.reading, command=command, left_out=left_out)
     write_findings(findings, model, study, outputs, annotations=annotations, console=console, seconds=seconds)
     if outputs.model is not None:
         save_model(model, outputs.model)

@@ -110,7 +110,7 @@ def _checked(is_right: Callable[[Any], bool], expected: str) -> Callable[[Any], 
 
 _refuse_zero = _checked(lambda value: value != 0, "a number of processes, or -1 for one per core")
 _refuse_one = _checked(lambda value: value != 1, "at least 2 folds, or 0 for none")
-_probability = _checked(lambda value: 0.0 < value < 1.0, "a probability such as 0.95")
+probability = _checked(lambda value: 0.0 < value < 1.0, "a probability such as 0.95")
 
 
 Data: TypeAlias = Annotated[
@@ -311,7 +311,7 @@ FITTING_OPTIONS = {
         "true means with the given confidence: --radius bootstrap",
     ),
     "confidence": _fitted(
-        _value(float, "P", 0.95, callback=_probability),
+        _value(float, "P", 0.95, callback=probability),
         "Confidence of the named radii and of the guarantee: --confidence 0.9",
     ),
     "scale": _fitted(

@@ -22,55 +22,79 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
+from minimaxrisk.app.report.phrases import percent
 from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.estimators.prediction_sets import final_scores
 from minimaxrisk.guarantees.certified import OWN_RADII, can, columns_read_by
 from minimaxrisk.guarantees.error_bound import error_bound
+from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words, is_in_set
 from minimaxrisk.guarantees.statement import ErrorBound
 
 ON_SCALE = "on_training_scale"
-DRAW = "draw_probability"  # with which the randomized rule draws a label
+DIGITS = 4  # of probabilities
 MOST_NAMED = 5  # samples in a message
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """One row per sample, and a bound on the error of the randomized rule where the radii allow one."""
+    """One row per sample, and a bound on the error of the randomized rule where the radii allow one.
+
+    ``is_possible`` are the sets of labels. They and ``probabilities`` are None if the model cannot tell.
+    """
 
     samples: np.ndarray
     labels: np.ndarray
-    probabilities: np.ndarray
+    scores: np.ndarray
+    probabilities: np.ndarray | None
+    is_possible: np.ndarray | None
     classes: np.ndarray
     scale: ScaleComparison | None
     bound: ErrorBound | None
 
     def as_csv(self) -> str:
-        """Probabilities in full, so that reading them gives the same numbers."""
+        """Scores in full, so that reading them gives the same ones; four digits of probabilities."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        header = ["sample", "prediction", *(f"{DRAW}_{c}" for c in self.classes)]
-        columns = [self.samples, self.labels, *self.probabilities.T.tolist()]
+        header = ["sample", "prediction"]
+        columns: list[Any] = [self.samples, self.labels]
+        if self.is_possible is not None:
+            header += ["certainty", "possible"]
+            columns += [in_words(self.is_possible), [" or ".join(one) or "none" for one in self._possible()]]
+        for name, table in (("probability", self.probabilities), ("score", self.scores)):
+            if table is not None:
+                header += [f"{name}_{c}" for c in self.classes]
+                columns += table.T.tolist()
         if self.scale is not None:
             header.append(ON_SCALE)
             columns.append(np.where(self.scale.differs, "no", "yes"))
         writer.writerows([header, *zip(*columns, strict=True)])
         return text.getvalue()
 
+    def _possible(self) -> list[list[str]]:
+        """The labels of each set."""
+        names = np.array([str(label) for label in self.classes], dtype=object)
+        return [] if self.is_possible is None else [names[row].tolist() for row in self.is_possible]
+
     def as_dict(self) -> dict[str, Any]:
-        names = [str(label) for label in self.classes]
-        agreed = [None] * len(self.labels) if self.scale is None else (~self.scale.differs).tolist()
-        rows = zip(self.samples, self.labels.tolist(), self.probabilities.tolist(), agreed, strict=True)
+        nothing = [None] * len(self.labels)
+        columns = {
+            "sample": self.samples.tolist(),
+            "prediction": self.labels.tolist(),
+            "certainty": nothing if self.is_possible is None else in_words(self.is_possible).tolist(),
+            "possible": nothing if self.is_possible is None else self._possible(),
+            "probabilities": nothing if self.probabilities is None else self._by_class(self.probabilities),
+            "scores": self._by_class(self.scores),
+            ON_SCALE: nothing if self.scale is None else (~self.scale.differs).tolist(),
+        }
+        rows = zip(*columns.values(), strict=True)
         return {
-            "predictions": [
-                {
-                    "sample": name,
-                    "prediction": label,
-                    "draw_probabilities": dict(zip(names, row, strict=True)),
-                    ON_SCALE: agrees,
-                }
-                for name, label, row, agrees in rows
-            ],
+            "predictions": [dict(zip(columns, row, strict=True)) for row in rows],
             "error_bound": self.bound and self.bound.value,
         }
+
+    def _by_class(self, table: np.ndarray) -> list[dict[str, float]]:
+        names = [str(label) for label in self.classes]
+        return [dict(zip(names, row, strict=True)) for row in table.tolist()]
 
 
 def predict_and_write(
@@ -78,6 +102,7 @@ def predict_and_write(
     source: Source,
     *,
     only_used: bool,
+    confidence: float,
     strict: bool,
     out: Path | None,
     json: bool,
@@ -95,10 +120,13 @@ def predict_and_write(
     if known.any():
         console.warn(_already_known(study, known))
     classifier, features = saved.classifier, scaled(saved, X)
+    probabilities, is_possible = _possible(saved, features, columns, confidence, console)
     found = Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),
-        probabilities=classifier.predict_proba(features),
+        scores=classifier.predict_proba(features),
+        probabilities=probabilities,
+        is_possible=is_possible,
         classes=classifier.classes_,
         scale=scale,
         bound=_bound(classifier, features, scale, known, console),
@@ -113,6 +141,34 @@ def predict_and_write(
     else:
         write_whole(out, text)
         console.say(f"{len(found.labels)} predictions in {out}")
+
+
+def _possible(
+    saved: SavedModel, features: DataMatrix, read: np.ndarray | None, confidence: float, console: Console
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """How probable each class is, and which are possible; ``read`` are the columns that were asked for."""
+    left_out = saved.left_out
+    if left_out is None:
+        console.note(
+            "Neither probabilities nor possible classes are given: the model file has no left-out scores. "
+            "minimaxrisk fit --out stores them, unless --folds is 0."
+        )
+        return None, None
+    calibrated = left_out.calibration().probabilities(final_scores(saved.classifier, features))
+    probabilities = calibrated.round(DIGITS)
+    others = [] if read is None else [np.setdiff1d(judge.columns, read) for judge in left_out.judges]
+    missing = len(np.unique(np.concatenate(others))) if others else 0
+    if missing:
+        console.note(
+            f"Which classes are possible is not told: fits without a fold use {counted(missing, 'column')} "
+            "that the model does not. Leave out --only-used for it."
+        )
+        return probabilities, None
+    is_possible = is_in_set(left_out.p_values(features), confidence)
+    words, n = in_words(is_possible), len(is_possible)
+    told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in (SURE, UNSURE, UNLIKE))
+    console.note(f"Of {counted(n, 'sample')}, at {percent(confidence)}: {told}.")
+    return probabilities, is_possible
 
 
 def _used_columns(saved: SavedModel) -> np.ndarray | None:

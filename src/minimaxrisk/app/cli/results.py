@@ -22,13 +22,13 @@ from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
 from minimaxrisk.app.report.findings import FeatureTable
 from minimaxrisk.app.report.phrases import (
-    certain,
     clipping,
     misclassified,
     outward,
     p_value,
     share,
     shortened,
+    sure_or_not,
 )
 from minimaxrisk.app.report.tables import rival_table
 from minimaxrisk.app.report.verdict import (
@@ -45,6 +45,7 @@ from minimaxrisk.app.report.verdict import (
     standing,
     veto,
 )
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, LeftOutScores
 from minimaxrisk.guarantees.statement import ErrorBound
 
 COMMAND_LINE = Advice(
@@ -96,9 +97,10 @@ def fit_as_text(
             f"below {floor[0.05]:.4f} in 5% of them",
         )
     if folds is not None:
-        sure = folds.by_stated_probability()[0]
-        counted = misclassified(folds.n_wrong, len(folds.own))
-        lines += _lines("cross-validation", f"{counted};", certain(sure.n_samples, sure.n_right))
+        texts = [misclassified(folds.n_wrong, len(folds.own))]
+        if folds.left_out is not None:
+            texts = [f"{texts[0]};", sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE)]
+        lines += _lines("cross-validation", *texts)
     lines += _other_classifiers(trained, findings)
     better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=share(findings.fit.upper))}"
     lines += _lines("to compare", f"{majority_claim(findings)}{better}")
@@ -172,7 +174,8 @@ def fit_as_json(
             "n_wrong": folds.n_wrong,
             "randomized_error": folds.errors[0],
             "predict_error": folds.errors[1],
-            "by_stated_probability": folds.by_stated_probability(),
+            "by_probability": folds.by_probability(),
+            "sets": folds.left_out and _sets_as_json(folds.left_out, data.classes),
         },
         "short_list": findings.short_list
         and {
@@ -244,6 +247,13 @@ def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
         "bounds": [{name: getattr(one, name) for name in OF_BOUND} for one in found.side_by_side],
         "left_out": dict(found.left_out),
     }
+
+
+def _sets_as_json(left_out: LeftOutScores, classes: Sequence[str]) -> dict[str, Any]:
+    counts = left_out.counts(SET_CONFIDENCE).tolist()
+    kinds = ("sure_and_right", "sure_and_wrong", "unsure", "unlike_all_classes")
+    by_class = {name: dict(zip(kinds, row, strict=True)) for name, row in zip(classes, counts, strict=True)}
+    return {"confidence": SET_CONFIDENCE, "by_class": by_class}
 
 
 def _scale_name(trained: Trained, findings: Findings) -> str:

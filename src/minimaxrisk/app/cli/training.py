@@ -10,6 +10,7 @@ from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk.analysis.batches import check_batches
+from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.analysis.training_scale import training_scale
@@ -22,7 +23,9 @@ from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
 from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
 from minimaxrisk.guarantees.certified import columns_read_by
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, LeftOut
 from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
@@ -189,8 +192,33 @@ def with_prevalence(wanted: Wanted, study: Study) -> Wanted:
     return replace(wanted, prevalence={label_of.get(name, name): share for name, share in shares.items()})
 
 
+def left_out_of(trained: Trained, wanted: Wanted, console: Console) -> LeftOut | None:
+    """What ``predict`` needs to say which classes are possible; None without folds or samples for them."""
+    fit = trained.fit
+    if not wanted.n_folds or sizes_of_classes(fit.model, fit.y, trained.together.groups).max() < 2:
+        return None
+    with console.stages("left-out scores"), console.warnings_as_notes():
+        found = judged(
+            fit.learner,
+            fit.X_transformed,
+            np.asarray(fit.y),
+            groups=trained.together.groups,
+            n_folds=wanted.n_folds,
+            random_state=wanted.random_state,
+            n_jobs=wanted.n_jobs,
+            keeps_rules=True,
+        )
+        warn_about_small_classes(found, fit.model.classes_, SET_CONFIDENCE)
+    return found
+
+
 def saved_model(
-    trained: Trained, *, columns: SampleColumns, reading: ReadOptions, command: str
+    trained: Trained,
+    *,
+    columns: SampleColumns,
+    reading: ReadOptions,
+    command: str,
+    left_out: LeftOut | None,
 ) -> SavedModel:
     """What goes into a model file."""
     study = trained.study
@@ -203,6 +231,7 @@ def saved_model(
         used_rows=row_digests(trained.fit.X[:, columns_read_by(trained.fit.model)]),
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
+        left_out=left_out,
         training_scale=training_scale(
             trained.fit.model, trained.fit.X_transformed, trained.fit.y, before_scaling=trained.fit.X
         ),

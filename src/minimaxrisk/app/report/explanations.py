@@ -14,7 +14,6 @@ from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.findings import Findings, Rivals
 from minimaxrisk.app.report.phrases import (
     capital,
-    certain,
     count,
     listed,
     none_or,
@@ -23,8 +22,10 @@ from minimaxrisk.app.report.phrases import (
     quoted,
     rounded,
     share,
+    sure_or_not,
 )
 from minimaxrisk.app.report.verdict import DRAWN, MOST_COMMON, PREDICT, ROUNDING, SCORE
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, SURE, UNLIKE, UNSURE, needed_to_exclude
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
 
@@ -416,19 +417,37 @@ def about_rivals(findings: Findings, advice: Advice, *, is_imputed: bool) -> lis
 
 
 def about_probabilities(findings: Findings) -> str:
-    """What the stated probabilities are worth; empty without cross-validation."""
+    """What the probabilities are worth; empty without cross-validation."""
     result = findings.cross_validation
-    if result is None:
+    if result is None or result.calibrated_of_predicted is None:
         return ""
-    first, n = result.by_stated_probability()[0], len(result.own)
+    n, mean = len(result.own), float(result.calibrated_of_predicted.mean())
     n_right = n - result.n_wrong
     return (
-        f"{capital(certain(first.n_samples, first.n_right))}. Over all {n:,} the predicted class had a "
-        f"probability of {share(float(result.stated.mean()))} on average, and {n_right:,} of them, "
-        f"{n_right / n:.1%}, were right. The probabilities were chosen to make the worst case small, so they "
-        "need not match how often a class is right, not even where they are 1; for that, calibrate them on "
-        "left-out samples."
+        "Probabilities are calibrated: left-out scores tell how often a class with such a score is right. "
+        f"Over all {n:,} left-out samples the predicted class had a probability of {share(mean)} on average, "
+        f"and {n_right:,} of them, {n_right / n:.1%}, were right. What predict_proba gives are scores, "
+        "chosen to make the worst case small; they need not match how often a class is right."
     )
+
+
+def about_sets(findings: Findings) -> str:
+    """How many left-out samples are sure; empty without cross-validation."""
+    left_out = None if findings.cross_validation is None else findings.cross_validation.left_out
+    if left_out is None:
+        return ""
+    text = (
+        f"{capital(sure_or_not(left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE))}. A class is excluded if at "
+        f"most {percent(1 - SET_CONFIDENCE)} of its left-out samples, this one among them, score as low. One "
+        f"class left is “{SURE}”, several “{UNSURE}”, none “{UNLIKE}”. The own class is among those left in "
+        f"about {percent(SET_CONFIDENCE)}, in each class."
+    )
+    small = [quoted(findings.data.classes[k]) for k in left_out.too_small(SET_CONFIDENCE)]
+    if small:
+        has = "has" if len(small) == 1 else "have"
+        needed = needed_to_exclude(SET_CONFIDENCE)
+        text += f" {listed(small)} {has} fewer than {needed} samples, too few to be excluded."
+    return text
 
 
 # ---- features, radii and samples

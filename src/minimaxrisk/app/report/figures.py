@@ -197,9 +197,9 @@ def roc_figure(findings: Findings) -> Figure | None:
 
 def reliability_figure(findings: Findings) -> Figure | None:
     """The probability of the predicted class beside how often it was right."""
-    if findings.cross_validation is None:
+    if findings.cross_validation is None or findings.cross_validation.left_out is None:
         return None
-    bands = [one for one in findings.cross_validation.by_stated_probability() if one.n_samples]
+    bands = [one for one in findings.cross_validation.by_probability() if one.n_samples]
     stated = np.array([one.mean_stated for one in bands], dtype=float).round(4)
     n, right = np.array([one.n_samples for one in bands]), np.array([one.n_right for one in bands])
     found = [stats.binomtest(one.n_right, one.n_samples).proportion_ci() for one in bands]

@@ -136,7 +136,7 @@ class SuspectSample:
     own_mass: float
     own_probability: float
     predicted_when_left_out: str | None
-    own_probability_when_left_out: float | None
+    probability_when_left_out: float | None  # of its own class
 
 
 def summarise_data(model: Any, X: DataMatrix, own: IntArray) -> DataSummary:
@@ -254,6 +254,7 @@ def list_suspects(
     others[np.arange(len(own)), own] = -1.0
     names = [str(label) for label in model.classes_]
     predicted = None if cross_validation is None else cross_validation.predicted
+    probability = None if cross_validation is None else cross_validation.calibrated_of_own
     return tuple(
         SuspectSample(
             name=display.names[place],
@@ -263,9 +264,7 @@ def list_suspects(
             own_mass=float(display.own_mass[place]),
             own_probability=float(own_probability[i]),
             predicted_when_left_out=None if predicted is None else names[predicted[i]],
-            own_probability_when_left_out=(
-                None if cross_validation is None else float(cross_validation.own_probability[i])
-            ),
+            probability_when_left_out=None if probability is None else float(probability[i]),
         )
         for place, i in enumerate(display.samples)
     )
@@ -275,13 +274,13 @@ def list_suspects(
 class WronglyNamed:
     """A sample that was given another class when it was left out, in any of the repeats.
 
-    ``named`` and ``own_probability`` are those of the first one.
+    ``named`` and ``probability`` of its own class are those of the first one.
     """
 
     name: str
     own: str
     named: str
-    own_probability: float
+    probability: float | None
     n_times: int
 
 
@@ -314,9 +313,8 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
     """Errors come with those first that were wrong most often, and then the most surely."""
     classes = [str(label) for label in model.classes_]
     times, margins = found.times_wrong, None if found.scores is None else _margins(found.scores, found.own)
-    # Probabilities of zero are common.
-    ties = np.zeros(len(times)) if margins is None else margins
-    order = np.lexsort((ties, found.own_probability, -times))
+    probability = found.calibrated_of_own
+    order = np.lexsort((found.own_probability if probability is None else probability, -times))
     return LeftOut(
         confusion=found.confusion(len(classes)),
         names=tuple(sample_names),
@@ -327,7 +325,7 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
                 name=sample_names[i],
                 own=classes[found.own[i]],
                 named=classes[found.predicted[i]],
-                own_probability=float(found.own_probability[i]),
+                probability=None if probability is None else float(probability[i]),
                 n_times=int(times[i]),
             )
             for i in order

@@ -16,7 +16,16 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.explanations import Advice, Entry, in_doubt
 from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, percent, quoted, share, shortened
+from minimaxrisk.app.report.phrases import (
+    count,
+    isolate,
+    none_or,
+    p_value,
+    percent,
+    quoted,
+    share_or_none,
+    shortened,
+)
 from minimaxrisk.app.report.tables import FEW_FOLDS
 from minimaxrisk.app.report.vega import (
     DASHED,
@@ -172,15 +181,14 @@ def samples_to_look_at(findings: Findings) -> list[LookedAt]:
     if findings.left_out is None or verdict.evidence(findings) == "noise":
         return []
     rows = [
-        LookedAt(shortened(one.name, LONGEST), one.own, one.named, True, share(one.own_probability))
+        LookedAt(shortened(one.name, LONGEST), one.own, one.named, True, share_or_none(one.probability))
         for one in findings.left_out.errors[:N_SAMPLES]
     ]
     if in_doubt(findings) == "few" and not verdict.learned_nothing(findings):
         shown, wrong = findings.worst_case, {one.name for one in findings.left_out.errors}
         for one in findings.suspects[: shown.n_ambiguous]:
             if len(rows) < N_SAMPLES and one.name not in wrong:
-                assert one.own_probability_when_left_out is not None
-                own = share(one.own_probability_when_left_out)
+                own = share_or_none(one.probability_when_left_out)
                 rows.append(
                     LookedAt(shortened(one.name, LONGEST), one.own, "rightly; label in doubt", False, own)
                 )
@@ -239,7 +247,7 @@ def scores_figure(findings: Findings) -> Figure | None:
     classes, own, is_wrong = findings.data.classes, folds.own, folds.predicted != folds.own
     is_pair = len(classes) == 2
     x = np.where(own == 0, -1.0, 1.0) * found.margins if is_pair else found.margins
-    drawn = _drawn(own, is_wrong)
+    drawn, probability = _drawn(own, is_wrong), folds.calibrated_of_own
     low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
     pad = 0.11 * (high - low) or 1.0  # room for half a name
     domain = [low - pad, high + pad]
@@ -252,7 +260,7 @@ def scores_figure(findings: Findings) -> Figure | None:
             "s": found.names[i],
             "c": classes[own[i]],
             "o": classes[folds.predicted[i]],
-            "p": share(float(folds.own_probability[i])),
+            "p": share_or_none(None if probability is None else float(probability[i])),
             "w": bool(is_wrong[i]),
         }
         for i, up in zip(drawn, lift, strict=True)

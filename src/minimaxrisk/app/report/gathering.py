@@ -193,7 +193,8 @@ def _most_suspect(
         shown.other_mass < shown.own_mass - TIE,
     ]
     if folds is not None:
-        keys.insert(0, folds.own_probability[shown.samples])
+        probability = folds.own_probability if folds.calibrated_of_own is None else folds.calibrated_of_own
+        keys.insert(0, probability[shown.samples])
     order = np.lexsort(keys)[:MOST_SUSPECTS]
     return replace(
         shown,

@@ -6,6 +6,8 @@ import math
 import unicodedata
 from typing import Any
 
+from minimaxrisk._utils.arrays import IntArray
+
 
 def isolate(name: str) -> str:
     """Text from the data inside a sentence; right-to-left names must not turn the words around them."""
@@ -40,6 +42,11 @@ def count(value: int, one: str) -> str:
     return f"{value:,} {one}{'s' * (value != 1)}"
 
 
+def share_or_none(value: float | None) -> str:
+    """The same where it need not have been computed."""
+    return "not computed" if value is None else share(value)
+
+
 def none_or(value: int) -> str:
     """A number of samples or permutations in a sentence."""
     return "none" if value == 0 else f"{value:,}"
@@ -50,15 +57,13 @@ def misclassified(n_wrong: int, n: int) -> str:
     return f"{none_or(n_wrong)} of {n:,} left-out samples {'was' if n_wrong < 2 else 'were'} misclassified"
 
 
-def certain(n: int, n_right: int) -> str:
-    """What became of left-out samples that were predicted with probability 1."""
-    if n == 0:
-        return "no left-out sample was predicted with probability 1"
-    if n == 1:
-        return f"one left-out sample was predicted with probability 1, {'rightly' if n_right else 'wrongly'}"
-    right = "all" if n_right == n else none_or(n_right)
-    was = "was" if n_right < 2 else "were"
-    return f"of {n:,} left-out samples predicted with probability 1, {right} {was} right"
+def sure_or_not(counts: IntArray, confidence: float) -> str:
+    """What became of left-out samples, by class and kind of their sets."""
+    right, wrong, unsure, unlike = (none_or(int(n)) for n in counts.sum(axis=0))
+    return (
+        f"of {int(counts.sum()):,} left-out samples {right} sure and right, {wrong} sure and wrong, {unsure} "
+        f"unsure, {unlike} unlike all classes, at {percent(confidence)}"
+    )
 
 
 def clipping(limit: float) -> str:

@@ -19,8 +19,9 @@ import numpy as np
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.report.findings import ComparedClassifier, FeatureTable, Findings, Rivals
-from minimaxrisk.app.report.phrases import count, isolate, percent, share
+from minimaxrisk.app.report.phrases import count, isolate, percent, share, share_or_none
 from minimaxrisk.app.report.verdict import shown_by, whose_error
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, UNLIKE, UNSURE
 from minimaxrisk.guarantees.statement import ErrorBound
 
 SITES = {
@@ -206,7 +207,7 @@ def error_table(findings: Findings) -> PageTable | None:
         "sample": lambda one: one.name,
         "class": lambda one: one.own,
         "predicted when left out": lambda one: one.named,
-        "probability of own class": lambda one: share(one.own_probability),
+        "probability of own class": lambda one: share_or_none(one.probability),
     }
     if found.n_repeats > 1:
         columns[f"wrong, of {found.n_repeats} repeats"] = lambda one: f"{one.n_times}"
@@ -221,7 +222,7 @@ def class_table(findings: Findings) -> PageTable:
             "class": lambda one: one.name,
             "samples": lambda one: f"{one.n_samples:,}",
             "training error": lambda one: share(one.training_error),
-            "mean probability of own class": lambda one: share(one.own_probability),
+            "mean score of own class": lambda one: share(one.own_probability),
             "recall in cross-validation": lambda one: (
                 "not computed" if one.recall is None else share(one.recall)
             ),
@@ -233,9 +234,9 @@ def class_table(findings: Findings) -> PageTable:
 
 def probability_table(findings: Findings) -> PageTable | None:
     """Left-out samples by the probability of the predicted class; bands without samples are left out."""
-    if findings.cross_validation is None:
+    if findings.cross_validation is None or findings.cross_validation.left_out is None:
         return None
-    bands = findings.cross_validation.by_stated_probability()
+    bands = findings.cross_validation.by_probability()
     return table_of(
         "Left-out samples by the probability of the predicted class",
         [band for band in bands if band.mean_stated is not None],
@@ -251,8 +252,24 @@ def probability_table(findings: Findings) -> PageTable | None:
 
 def _band(one: ProbabilityBand) -> str:
     if one.high is None:
-        return "exactly 1"
+        return f"{one.low:g} and more"
     return f"{one.low:g} to below {one.high:g}" if one.low > 0.0 else f"below {one.high:g}"
+
+
+def set_table(findings: Findings) -> PageTable | None:
+    """Left-out samples by class and by what their sets hold."""
+    left_out = None if findings.cross_validation is None else findings.cross_validation.left_out
+    if left_out is None:
+        return None
+    counts = left_out.counts(SET_CONFIDENCE)
+    return PageTable(
+        "Left-out samples by class: sure, unsure, unlike all classes",
+        ["class", "sure and right", "sure and wrong", UNSURE, UNLIKE],
+        [
+            [name, *(f"{n:,}" for n in row)]
+            for name, row in zip(findings.data.classes, counts.tolist(), strict=True)
+        ],
+    )
 
 
 def rival_table(rivals: Rivals) -> PageTable:
@@ -290,7 +307,7 @@ def suspect_table(findings: Findings) -> PageTable:
                 f"{one.other_mass:.2%}"
             ),
             "weight on its own": lambda one: f"{one.own_mass:.2%}",
-            "probability of own class": lambda one: share(one.own_probability),
+            "score of own class": lambda one: share(one.own_probability),
             "predicted when left out": lambda one: one.predicted_when_left_out or "not computed",
         },
     )
