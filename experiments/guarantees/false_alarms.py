@@ -109,6 +109,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     known = pick(rows, status=OK)
     lines = []
     worst = {(role, kind): 0.0 for role in (True, False) for kind in DOUBTS}
+    tested = {law in CHOSEN_ON for law in LAWS if pick(known, law=law, measured=None)}
     for law in LAWS:
         rates = {kind: values_of(pick(known, law=law, measured=None), kind) for kind in DOUBTS}
         role = law in CHOSEN_ON
@@ -127,7 +128,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             Claim(
                 f"Independent samples raise a doubt in at most {HIGHEST:.0%} of the studies of every law "
                 f"{which}.",
-                verdict([worst[role, kind] <= HIGHEST for kind in DOUBTS]),
+                verdict([worst[role, kind] <= HIGHEST for kind in DOUBTS if role in tested]),
                 f"At most {worst[role, 'copies']:.1%} for copies and {worst[role, 'scale']:.1%} for another "
                 "scale.",
             )

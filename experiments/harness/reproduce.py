@@ -114,7 +114,8 @@ def _run_items(
         remember_environment(out, environment, description)
         outcomes = _outcomes(plan, out / item.name / JOURNAL, jobs, environment)
         write_item(out / item.name, item, tidy(outcomes), settings, plan.sources)
-        keep_environments(out, _environments_in_use(out))
+        if _are_all_at_hand(out):
+            keep_environments(out, _environments_in_use(out))
         write_summary(out, SUITES.values())
         failed += [outcome for outcome in outcomes if outcome.status == FAILED]
         say(f"{item.name}: done, {out / item.name / 'report.md'}")
@@ -160,6 +161,13 @@ def _jobs(item: Item, jobs: int | None) -> int:
     if jobs is not None:
         return jobs
     return 1 if item.is_timed else os.cpu_count() or 1
+
+
+def _are_all_at_hand(out: Path) -> bool:
+    """Whether every item of the folder has its journal; a clone has the measurements alone."""
+    return all(
+        (out / name / JOURNAL).exists() for name in EVERY_ITEM if (out / name / f"{name}.csv").exists()
+    )
 
 
 def _environments_in_use(out: Path) -> set[str]:

@@ -83,11 +83,17 @@ def report_lines(report: Report, folder: str) -> list[str]:
 
 
 def write_summary(out: Path, suites: Iterable[Suite]) -> None:
-    """One page of all items that have been reported in the folder, in Markdown and as HTML."""
+    """One page of all items that were measured into the folder, in Markdown and as HTML.
+
+    Of a clone, too, which has the measurements of other items and not their reports.
+    """
     lines = []
     for suite in suites:
-        parts = [out / name / "report.md" for name in suite.items]
-        texts = [part.read_text(encoding="utf-8") for part in parts if part.exists()]
+        texts = [
+            text_again(out / name, item)
+            for name, item in suite.items.items()
+            if (out / name / SETTINGS).exists()
+        ]
         if texts:
             lines += [suite.introduction, *_at_a_glance(out, suite), *environment_lines(out), *texts]
     text = "\n".join(lines)

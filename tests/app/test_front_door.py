@@ -201,9 +201,11 @@ class TestSamplesThatBelongTogether:
         assert status == 0, err
         assert "16 groups" in err
 
-    def test_a_patient_of_two_classes_is_named(self, measured, tmp_path, capsys):
+    def test_a_patient_of_several_classes_is_named(self, measured, tmp_path, capsys):
         X, y, patient = measured
-        table = self.write(tmp_path / "study.csv", X, np.resize(["ill", "well"], len(y)), patient=patient)
+        table = self.write(
+            tmp_path / "study.csv", X, np.resize(["ill", "well", "healed"], len(y)), patient=patient
+        )
         status, _, err = run(capsys, "fit", table, "--target", "diagnosis", "--groups", "patient")
         assert status == 2
         assert "'P0'" in err

@@ -22,7 +22,7 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils import environment
 from minimaxrisk._utils.stored_tables import StoredArray, Table
-from minimaxrisk.estimators import fitting
+from minimaxrisk.estimators import fit_support
 from minimaxrisk.exceptions import LargeFitWarning
 from minimaxrisk.features import dense
 from minimaxrisk.features.dense import DenseFeatures, dense_features, implicit_features
@@ -421,13 +421,13 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     data = TrainingData(table, np.arange(2), np.arange(n) % 2, np.ones(n))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fitting.warn_about_work(data, "auto", "auto")
+        fit_support.warn_about_work(data, "auto", "auto")
     assert [one.category for one in caught] == [LargeFitWarning] * (says != "")
     assert re.search(says, " ".join(str(one.message) for one in caught))
 
 
 def test_a_fit_warns(study, monkeypatch):
-    monkeypatch.setattr(fitting, "LONG", 0.0)
+    monkeypatch.setattr(fit_support, "LONG", 0.0)
     with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about") as caught:
         MinimaxRiskClassifier().fit(*study)
     assert caught[0].filename == __file__

@@ -139,6 +139,12 @@ def saved_and_loaded(model, X):
     return load_model(path).classifier.predict(X)
 
 
+def of_predict(model, X, y):
+    """Labels, but for samples on the border, where rounding decides."""
+    is_told = np.abs(np.asarray(model.decision_function(X), dtype=float)) > 1e-9
+    return np.where(is_told, np.asarray(model.predict(X), dtype=float), -1.0)
+
+
 def of_report(model, X, y, **more):
     page = report(model, X, y, n_permutations=0, n_folds=0, n_radii=0, guarantee=False, **more)
     return [page.findings.fit.upper, page.findings.fit.certificate_valid]
@@ -156,7 +162,7 @@ def shown(display, *arguments, **more):
 # What is called, and which of weights and groups it takes.
 BOTH, GROUPS = ("sample_weight", "groups"), ("groups",)
 FUNCTIONS = {
-    "predict": (lambda m, X, y: m.predict(X), ()),
+    "predict": (of_predict, ()),
     "decision_function": (lambda m, X, y: m.decision_function(X), ()),
     "verify": (lambda m, X, y, **k: vars(minimaxrisk.verify(m, X, y, **k)), BOTH),
     "worst_case": (lambda m, X, y, **k: minimaxrisk.worst_case(m, X, y, **k).upper, BOTH),

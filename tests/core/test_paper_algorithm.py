@@ -90,6 +90,7 @@ def test_every_iteration_is_that_of_the_printed_algorithm(n_classes, seed, start
     assert min(sizes[1:]) < max(sizes)
 
 
+@pytest.mark.filterwarnings("ignore:3 of 3 classes have fewer than 8 samples")
 def test_the_sequences_are_those_of_the_history():
     X, labels = informative(0, 3)
     for solver in ("constraint-generation", "interior-point", "first-order"):

@@ -99,7 +99,7 @@ def test_features_are_shared_where_rows_count_the_same(study, options, fitted_on
     fit = PosedFit(MinimaxRiskClassifier(**options).fit(X, y, **fitted_on), X, y, **fitted_on)
     data = training_data_of(fit.model, X, y, **judged_on, with_class_weight=False, weight_kind="counts")
     assert not fit._has_posed(data)  # nothing is posed
-    done, rule = fit.posed_anew, Multiple(2.5)
+    done, rule = fit.posed_by_parameters, Multiple(2.5)
     box, anew = fit._with_radii(data, rule).problem, pose_with(fit.model, data, rule).problem
     assert (box.features is done.problem.features) is is_shared
     np.testing.assert_allclose(box.lam, anew.lam, rtol=1e-12)

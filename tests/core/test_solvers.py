@@ -21,7 +21,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.solution import EngineSettings
-from minimaxrisk.estimators.fitting import engine_settings_of
+from minimaxrisk.estimators.fit_support import engine_settings_of
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
 
 SOLVERS = {

@@ -62,6 +62,7 @@ TABLES_ALONE = (
     "misuse",
     "false-alarms",
     "matched-pairs",
+    "sets",
 )
 
 
@@ -130,8 +131,7 @@ def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
     logistic = found["hold-out, L1 logistic"]
     assert stats.binom.cdf(logistic["n_errors"], 22, logistic["value"]) == pytest.approx(0.05)
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.975, marginal="empirical")
-    with pytest.warns(CoverageWarning):
-        model.fit(X, y)
+    model.fit(X, y)
     by_hand = by_radii(model, data=(X, y), n_folds=3, confidence=0.975)
     assert found["randomized, empirical"]["value"] == by_hand.value
     report = bounds_together.report(Settings(), Sources(("wine",)), rows)

@@ -22,7 +22,7 @@ from minimaxrisk.analysis import columns, names, scales
 from minimaxrisk.analysis.batches import BatchCheck, check_batches
 from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
 from minimaxrisk.guarantees.certified import SELECTION, can, check_supported
-from minimaxrisk.samples.validation import check_labels, differences_within
+from minimaxrisk.samples.validation import canonical, check_labels, differences_within
 
 # Pairs of samples in a text.
 PAIRS = 3
@@ -406,7 +406,7 @@ def check_data(
         check_supported(model, "check_data")
         check_is_fitted(model)
     labels = check_labels(X, y)
-    values = sparse.csr_matrix(X) if sparse.issparse(X) else np.asarray(X)
+    values = canonical(sparse.csr_matrix(X)) if sparse.issparse(X) else np.asarray(X)
     if values.ndim != 2 or values.dtype.kind not in "fiub":
         raise ValueError(
             f"X must be a table of numbers, got an array of shape {values.shape} and type {values.dtype}."

@@ -14,7 +14,7 @@ from minimaxrisk._utils.parallel import tell_progress
 from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
-from minimaxrisk.estimators.fitting import log_line
+from minimaxrisk.estimators.fit_support import log_line
 from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule

@@ -39,7 +39,7 @@ from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
-from minimaxrisk.estimators.fitting import radius_seed_of
+from minimaxrisk.estimators.fit_support import radius_seed_of
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.validation import (
@@ -387,7 +387,7 @@ class _Relabelling:
         rule = kind.radius_rule(checked, radius_seed_of(checked), is_checked=False)
         with suitable_threads(len(data.labels)):
             if fit is not None and fit._has_posed(data):
-                posed = fit.posed_anew.with_radii(rule)
+                posed = fit.posed_by_parameters.with_radii(rule)
             else:
                 posed = kind.pose(checked, data, rule)
         # The features hold the values of X already.

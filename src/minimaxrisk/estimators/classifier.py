@@ -22,7 +22,7 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
 )
-from minimaxrisk.estimators.fitting import engine_settings_of, warn_about_work
+from minimaxrisk.estimators.fit_support import engine_settings_of, warn_about_work
 from minimaxrisk.estimators.prediction import draw_labels
 from minimaxrisk.estimators.skeleton import CertifiedClassifier
 from minimaxrisk.guarantees.certified import (

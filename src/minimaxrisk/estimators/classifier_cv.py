@@ -24,7 +24,7 @@ from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions,
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import SCORE, start_over
+from minimaxrisk.estimators.fit_support import SCORE, start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim

@@ -21,7 +21,7 @@ from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_t
 from minimaxrisk.engines.solution import EngineSettings, Monitor
 from minimaxrisk.estimators.ball_member import BallMember, fit_ball, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import engine_settings_of, radius_seed_of, warn_about_work
+from minimaxrisk.estimators.fit_support import engine_settings_of, radius_seed_of, warn_about_work
 from minimaxrisk.estimators.skeleton import CertifiedClassifier
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,

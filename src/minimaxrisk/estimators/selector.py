@@ -22,7 +22,7 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fitting import start_over
+from minimaxrisk.estimators.fit_support import start_over
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves

@@ -18,7 +18,7 @@ from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
 from minimaxrisk.engines.solution import Monitor
-from minimaxrisk.estimators.fitting import (
+from minimaxrisk.estimators.fit_support import (
     CallbackBridge,
     make_monitor,
     radius_seed_of,

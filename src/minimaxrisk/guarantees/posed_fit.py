@@ -108,7 +108,7 @@ class PosedFit:
         )
 
     @cached_property
-    def posed_anew(self) -> Posed:
+    def posed_by_parameters(self) -> Posed:
         """The problem that a fit poses: radii by the rule of the parameters, with the same draws."""
         kind, parameters = self.model._set_kind, self.model._parameters_of_set()
         return kind.pose(parameters, self.data, kind.radius_rule(parameters, self.model.radius_seed_))
@@ -117,7 +117,7 @@ class PosedFit:
     def posed_by_stored_radius(self) -> PosedBox:
         """The box with the factor that the fit found; the one posed anew if that was done and has it."""
         check_supported(self.model, "worst_case")
-        done = self.__dict__.get("posed_anew")
+        done = self.__dict__.get("posed_by_parameters")
         if isinstance(done, PosedBox) and done.radii.factor == self.model.radius_:
             return done
         return pose_as_fitted(self.model, self.data)
@@ -126,7 +126,7 @@ class PosedFit:
         """Whether other data, of the same rows, have the same weights and units, and the problem is posed."""
         own = self.data
         return (
-            "posed_anew" in vars(self)
+            "posed_by_parameters" in vars(self)
             and own.n_unlabeled == 0
             and np.array_equal(own.weights, data.weights)
             and (own.counts is None, own.groups is None) == (data.counts is None, data.groups is None)

@@ -109,7 +109,7 @@ def _recompute(fit: PosedFit) -> Certificate:
     if not np.array_equal(fit.data.classes, model.classes_):
         problem = f"the labels are {fit.data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
-    bounds, posed = {LOWER: np.nan, UPPER: np.nan}, fit.posed_anew
+    bounds, posed = {LOWER: np.nan, UPPER: np.nan}, fit.posed_by_parameters
     try:
         for claim in model._claims(posed, fit.data):
             if claim.problem:

@@ -116,7 +116,9 @@ def units_of_groups(
     rank[np.argsort(first, kind="stable")] = np.arange(n_groups)
     unit = rank[groups]
     weight_of_unit = np.bincount(unit[used], weights[used], minlength=n_groups)
-    label = labels_of_units(unit[used], labels[used], n_classes)
+    label = np.zeros(n_groups, dtype=np.intp)  # groups without a row of weight come last, and weigh nothing
+    of_used = labels_of_units(unit[used], labels[used], n_classes)
+    label[: len(of_used)] = of_used
     is_other = labels[used] != label[unit[used]]
     share = weights[used] / weight_of_unit[unit[used]]
     shares = sparse.csr_array(

@@ -134,7 +134,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     clock = Stopwatch(wanted.progress)
     clock.begin("certificate")
     # A model that selects columns has a box.
-    radius = summarise_radius(classifier, cast("PosedBox", subject.fit.posed_anew))
+    radius = summarise_radius(classifier, cast("PosedBox", subject.fit.posed_by_parameters))
     fit = _summarise_fit(subject, radius, is_brief=wanted.is_brief)
     clock.begin("permutation test")
     test = _permuted(subject, wanted)
