@@ -92,7 +92,7 @@ OF_OURS = ("normal", "normal, 10:90", "two factors", "four classes, 10:20:30:40"
 
 
 def plan(settings: Settings, sources: Sources) -> list[Cell]:
-    studies = {FAST: 3 if settings.is_quick else 40, "ensemble": 2 if settings.is_quick else 12}
+    studies = {FAST: 1 if settings.is_quick else 40, "ensemble": 1 if settings.is_quick else 12}
     studies["single"] = studies["ensemble"]
     wanted = [(law, n, FAST) for law in LAWS for n in N_SAMPLES]
     wanted += [(law, MIDDLE, learner) for law in OF_OURS for learner in OURS]

@@ -72,7 +72,7 @@ SMALL = (
     "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
     "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --set "
     "test_permutations=9 --set coverage_samples=20 --set coverage_features=20 --set stability_subsamples=4 "
-    "--jobs 1"
+    "--set classes_repetitions=1 --set classes_columns=40 --jobs 1"
 )
 
 
