@@ -187,6 +187,7 @@ FUNCTIONS = {
     # None for a model that uses no column.
     "training_scale": (lambda m, X, y: getattr(minimaxrisk.training_scale(m, X, y), "means", ()), ()),
     "compare": (lambda m, X, y, **k: minimaxrisk.compare({"m": m}, X, y, cv=2, **k).mean_errors, GROUPS),
+    "evaluate": (lambda m, X, y, **k: minimaxrisk.evaluate(m, X, y, **k).error.value, GROUPS),
     "report": (of_report, GROUPS),
     "save_model": (lambda m, X, y: saved_and_loaded(unwrapped(m)[0], study()[0]), ()),
     "BoundPathDisplay": (lambda m, X, y: shown(inspection.BoundPathDisplay, m), ()),
@@ -309,7 +310,7 @@ def test_what_is_declared_is_walked():
     displays = {name for name in inspection.__all__ if hasattr(getattr(inspection, name), "from_estimator")}
     assert displays <= set(FUNCTIONS)
     taken = {"verify", "worst_case", "error_bound", "permutation_test", "check_data", "check_batches"}
-    assert taken | {"training_scale", "compare"} <= set(FUNCTIONS) & set(minimaxrisk.__all__)
+    assert taken | {"training_scale", "compare", "evaluate"} <= set(FUNCTIONS) & set(minimaxrisk.__all__)
 
 
 def test_every_public_classifier_is_walked():
