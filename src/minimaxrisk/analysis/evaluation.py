@@ -232,12 +232,12 @@ class Evaluation:
         drawn = "" if self.n_groups is None else f" (one of each of {self.n_groups} groups)"
         text = (
             f"On {n:,} samples that it has not learned from{drawn} this model errs on {wrong:,}: "
-            f"{self.error.value:.1%}, and with {self.confidence:.10g} confidence between "
+            f"{self.error.value:.1%}, and with {100 * self.confidence:.10g}% confidence between "
             f"{self.error.low:.1%} and {self.error.high:.1%}. {self._compared()}"
         )
         for label, size in self.unknown.items():
             are = "is" if size == 1 else "are"
-            text += f" {size:,} {are} {label!r}, which the model does not know: counted as errors."
+            text += f" {size:,} {are} {label!r}, which the model does not know: counted as wrong."
         if self.prevalence is not None:
             shares = ", ".join(f"{share:.4g} {label!r}" for label, share in self.prevalence.items())
             text += f" Where the shares of the classes are {shares}, it errs on {self.error_at_prevalence}."
@@ -257,7 +257,9 @@ class Evaluation:
         common = max(self.sizes, key=lambda label: self.sizes[label])
         if self.majority_error == 0.0:
             return f"All are {common!r}: of other classes this says nothing."
-        better = "errs less than" if self.error.high < self.majority_error else "is not shown to err less than"
+        better = (
+            "errs less than" if self.error.high < self.majority_error else "is not shown to err less than"
+        )
         return f"It {better} always naming {common!r} ({self.majority_error:.1%})."
 
     def __str__(self) -> str:
@@ -407,8 +409,11 @@ def evaluation_of(
     balanced = None
     if len(present) > 1:
         equal = np.full(len(present), 1.0 / len(present))
-        balanced = _mixed(right[present], sizes[present], equal, confidence)
-    error_at = None if shares is None else _mixed(sizes - right, sizes, shares, confidence)
+        balanced = _mixed(right[present], sizes[present], equal, confidence, present < len(said.classes))
+    error_at = None
+    if shares is not None:
+        is_known = np.arange(len(labels)) < len(said.classes)
+        error_at = _mixed(sizes - right, sizes, shares, confidence, is_known)
     per_class = tuple(
         ClassEvaluation(
             label,
@@ -478,9 +483,13 @@ def _at_once(counts: IntArray, sizes: IntArray, confidence: float) -> FloatArray
     return np.vstack([counts / sizes, np.transpose(limits)])
 
 
-def _mixed(counts: IntArray, sizes: IntArray, shares: FloatArray, confidence: float) -> Estimate:
-    """The mean of the shares of classes that are so common."""
-    return Estimate(*(_at_once(counts, sizes, confidence) @ shares).tolist())
+def _mixed(
+    counts: IntArray, sizes: IntArray, shares: FloatArray, confidence: float, is_known: BoolArray
+) -> Estimate:
+    """The mean of the shares of classes that are so common; labels that are not known are always wrong."""
+    found = np.tile(counts / sizes, (3, 1))
+    found[:, is_known] = _at_once(counts[is_known], sizes[is_known], confidence)
+    return Estimate(*(found @ shares).tolist())
 
 
 def _predictive_value(

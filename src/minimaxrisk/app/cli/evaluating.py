@@ -12,14 +12,14 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, dense_columns
-from minimaxrisk.analysis.doubts import Doubt
+from minimaxrisk.analysis.doubts import Doubt, doubts_about_data
 from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
 from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json, printable
 from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import as_trained, filled, known_samples, load_first, read_for_model, scaled
-from minimaxrisk.app.cli.training import shares_by_label
+from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
@@ -27,6 +27,7 @@ from minimaxrisk.estimators.prediction_sets import final_scores
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words, is_in_set
 
 MOST_NAMED = 5  # samples or columns in a message
+MOST_WRONG = 30  # the page and --json have all
 # Farther from the means of the training data, in their standard deviations, is worth a line.
 FAR = 1.0
 
@@ -60,6 +61,7 @@ def evaluate_and_write(
     _hint_at_spelling(said.classes, y, console)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
     unit = None if groups is None else study.sample_columns[groups]
+    _warn_about_copies(study, y, unit, console)
     found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=unit)
     if report is not None:
         cohort = Cohort(
@@ -82,7 +84,8 @@ def evaluate_and_write(
     typer.echo(str(found))
     wrong = study.sample_names[found.own != found.predicted]
     if len(wrong):
-        typer.echo(f"  misclassified: {', '.join(map(str, wrong))}")
+        of_all = "" if groups is None else " (of all samples)"
+        typer.echo(f"  misclassified{of_all}: {listed(wrong, MOST_WRONG)}")
     if report is not None:
         console.say(f"report: {report}")
 
@@ -94,8 +97,8 @@ def _refuse_training_samples(saved: SavedModel, study: Study, X: DataMatrix) -> 
     n, n_known = len(known), int(known.sum())
     if n_known == n:
         raise ValueError(
-            f"{study.source} holds the training data of the model, whose errors on them say nothing about new "
-            "samples. Pass samples of another cohort; 'minimaxrisk report' has the errors on left-out "
+            f"{study.source} holds the training data of the model, and errors on them say nothing about "
+            "new samples. Pass samples of another cohort; 'minimaxrisk report' has the errors on left-out "
             "training samples."
         )
     if n_known:
@@ -118,6 +121,14 @@ def _of_scale(scale: ScaleComparison, study: Study) -> Doubt:
     )
 
 
+def _warn_about_copies(study: Study, y: np.ndarray, groups: np.ndarray | None, console: Console) -> None:
+    """Samples of the cohort that are not independent of each other."""
+    names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
+    for doubt in doubts_about_data(study.X, y, groups=groups, owners=study.owners, **names):
+        if doubt.kind in ("copies", "groups", "strata"):
+            console.warn(on_command_line(replace(doubt, kind="groups")))
+
+
 def _drift(saved: SavedModel, X: DataMatrix) -> str:
     """How far the means of the used columns are from those of the training data, in words."""
     trained = saved.training_scale
@@ -127,11 +138,12 @@ def _drift(saved: SavedModel, X: DataMatrix) -> str:
     order = np.argsort(-np.abs(shift), kind="stable")[:MOST_NAMED]
     far = [f"{saved.feature_names[trained.columns[j]]} ({shift[j]:+.1f})" for j in order]
     n_far = int((np.abs(shift) > FAR).sum())
+    middle = np.median(np.abs(shift))
     return (
-        f"In the {counted(len(shift), 'column')} that the model uses the means are {np.median(np.abs(shift)):.2f} "
-        f"standard deviations of the training data from those there (the median over columns), and in {n_far} "
-        f"more than {FAR:g}; farthest: {', '.join(far)}. Another batch moves them, and so does another mixture "
-        "of classes."
+        f"In the {counted(len(shift), 'column')} that the model uses, means differ from those of the training "
+        f"data by {middle:.2f} of their standard deviations (the median over columns), in {n_far} of them by "
+        f"more than {FAR:g}; farthest: {', '.join(far)}. Another batch moves them, and so does another "
+        "mixture of classes."
     )
 
 

@@ -15,7 +15,6 @@ from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.evaluation import Estimate, Evaluation
 from minimaxrisk.app.report.page import asset, content_policy, require
 from minimaxrisk.app.report.phrases import count, percent, quoted, unbroken
-from minimaxrisk.guarantees.left_out import in_words
 
 STRONGEST = (
     "There is no stronger statement about a model than this one. Nothing was fitted: errors were counted on "
@@ -205,7 +204,9 @@ def _samples(cohort: Cohort) -> tuple[list[str], list[tuple[bool, list[str]]]]:
         columns["probability of it"] = [f"{each:.1%}" for each in stated]
         order = np.lexsort((np.where(is_wrong, -stated, stated), ~is_wrong))
     if found.is_possible is not None:
-        columns["certainty"] = in_words(found.is_possible).tolist()
+        columns["possible classes"] = [
+            " or ".join(np.array(names[: len(row)], dtype=object)[row]) or "none" for row in found.is_possible
+        ]
     if cohort.is_on_scale is not None:
         columns["on the scale of training"] = np.where(cohort.is_on_scale, "yes", "no").tolist()
     if not found.is_counted.all():
