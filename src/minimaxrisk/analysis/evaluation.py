@@ -21,7 +21,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
-from minimaxrisk.estimators.prediction_sets import PredictionSets, ScoresOf, final_scores
+from minimaxrisk.estimators.prediction_sets import PredictionSets, ScoresOf
 from minimaxrisk.guarantees.counting import clopper_pearson_limit, one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
@@ -309,7 +309,7 @@ def evaluate(
     confidence: float = 0.95,
     groups: Any = None,
 ) -> Evaluation:
-    """How does this very model do on samples that it has not seen, such as a second cohort?
+    """Count the errors of this very model on samples that it has not seen, such as a second cohort.
 
     No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
     counted on samples that had no part in making it. Errors on training samples mean nothing, and arrays do
@@ -347,36 +347,33 @@ def evaluate(
     See Also
     --------
     error_bound : What can be said without a second cohort.
-    training_scale : Are new samples on the scale of the training data?
+    training_scale : Compares new samples with the scale of the training data.
 
     Examples
     --------
-    >>> from minimaxrisk import MinimaxRiskClassifier, evaluate
+    >>> from minimaxrisk import L1SVMClassifier, evaluate
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = MinimaxRiskClassifier(radius="bootstrap", random_state=0).fit(X[:400], y[:400])
+    >>> model = L1SVMClassifier().fit(X[:400], y[:400])
     >>> found = evaluate(model, X[400:], y[400:])
     >>> print(found.error)
-    5.3% (2.5% to 9.8%; 9 of 169)
+    3.6% (1.3% to 7.6%; 6 of 169)
     >>> print(found.balanced_accuracy)
-    94.8% (89.1% to 98.1%)
+    97.7% (89.4% to 99.3%)
     """
     check_confidence(confidence)
     y = check_labels(X, y)
     named = np.asarray(in_memory(model.predict(X)))
+    judged = model.estimator_ if isinstance(model, PredictionSets) else model
+    has_scores = hasattr(judged, "decision_function") or hasattr(judged, "predict_proba")
+    scores = ScoresOf(judged).scores(X).T if has_scores else None
+    said = Said(np.asarray(judged.classes_).tolist(), named, scores)
     if isinstance(model, PredictionSets):
-        said = Said(
-            model.classes_.tolist(),
-            named,
-            final_scores(model.estimator_, model._seen(X)),
-            model.probabilities(X),
-            model.predict_set(X),
-            model.confidence,
-        )
-    else:
-        has_scores = hasattr(model, "decision_function") or hasattr(model, "predict_proba")
-        said = Said(
-            np.asarray(model.classes_).tolist(), named, ScoresOf(model).scores(X).T if has_scores else None
+        said = replace(
+            said,
+            probabilities=model.probabilities(X),
+            is_possible=model.predict_set(X),
+            set_confidence=model.confidence,
         )
     return evaluation_of(said, y, prevalence=prevalence, confidence=confidence, groups=groups)
 

@@ -23,7 +23,7 @@ from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.estimators.prediction_sets import final_scores
+from minimaxrisk.estimators.prediction_sets import ScoresOf, final_scores
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words, is_in_set
 
 MOST_NAMED = 5  # samples or columns in a message
@@ -140,9 +140,9 @@ def _drift(saved: SavedModel, X: DataMatrix) -> str:
     n_far = int((np.abs(shift) > FAR).sum())
     middle = np.median(np.abs(shift))
     return (
-        f"In the {counted(len(shift), 'column')} that the model uses, means differ from those of the training "
-        f"data by {middle:.2f} of their standard deviations (the median over columns), in {n_far} of them by "
-        f"more than {FAR:g}; farthest: {', '.join(far)}. Another batch moves them, and so does another "
+        f"In the {counted(len(shift), 'column')} that the model uses, means differ from those of the "
+        f"training data by {middle:.2f} of their standard deviations (the median over columns), in {n_far} "
+        f"by more than {FAR:g}; farthest: {', '.join(far)}. Another batch moves them, and so does another "
         "mixture of classes."
     )
 
@@ -153,7 +153,7 @@ def _said(saved: SavedModel, features: DataMatrix, console: Console) -> Said:
     said = Said(
         [str(label) for label in classifier.classes_.tolist()],
         classifier.predict(features).astype(str).astype(object),
-        final_scores(classifier, features),
+        ScoresOf(classifier).scores(features).T,
     )
     if left_out is None:
         console.note(
@@ -161,10 +161,9 @@ def _said(saved: SavedModel, features: DataMatrix, console: Console) -> Said:
             "minimaxrisk fit --out stores them, unless --folds is 0."
         )
         return said
-    assert said.scores is not None
     return replace(
         said,
-        probabilities=left_out.calibration().probabilities(said.scores),
+        probabilities=left_out.calibration().probabilities(final_scores(classifier, features)),
         is_possible=is_in_set(left_out.p_values(features), SET_CONFIDENCE),
         set_confidence=SET_CONFIDENCE,
     )
