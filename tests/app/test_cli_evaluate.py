@@ -91,7 +91,9 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert status == 0
     assert "WARNING" in err
     assert "on another scale than the training data" in err
-    assert "Read the warnings first" in page.read_text(encoding="utf-8")
+    html = page.read_text(encoding="utf-8")
+    assert "Read the warnings first" in html
+    assert "no stronger statement" not in html
     other = frame[50:].replace({"kind": {"ill": "Ill"}})
     status, out, err = run(other)
     assert "are 'Ill', which the model does not know: counted as wrong" in out

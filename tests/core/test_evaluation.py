@@ -126,6 +126,7 @@ def test_one_class_alone():
     assert found.area is None
     assert is_interval(found.per_class[0].sensitivity, 2, 3)
     assert found.per_class[1].sensitivity is None
+    assert found.per_class[0].predictive_value is None
     with pytest.raises(ValueError, match="needs samples of every class, and there are none of 'b'"):
         said(["a"], ["a"])(prevalence={"a": 0.5, "b": 0.5})
     with pytest.raises(ValueError, match="no share of class 'b'"):

@@ -155,6 +155,11 @@ def of_batches(model, X, y, **more):
     return [found.n_wrong, found.n_independent or N]
 
 
+def of_evaluate(model, X, y, **more):
+    found = minimaxrisk.evaluate(model, X, y, **more)
+    return [found.error.value, found.error.n]
+
+
 def shown(display, *arguments, **more):
     return [len(vars(display.from_estimator(*arguments, **more)))]
 
@@ -187,7 +192,7 @@ FUNCTIONS = {
     # None for a model that uses no column.
     "training_scale": (lambda m, X, y: getattr(minimaxrisk.training_scale(m, X, y), "means", ()), ()),
     "compare": (lambda m, X, y, **k: minimaxrisk.compare({"m": m}, X, y, cv=2, **k).mean_errors, GROUPS),
-    "evaluate": (lambda m, X, y, **k: minimaxrisk.evaluate(m, X, y, **k).error.value, GROUPS),
+    "evaluate": (of_evaluate, GROUPS),
     "report": (of_report, GROUPS),
     "save_model": (lambda m, X, y: saved_and_loaded(unwrapped(m)[0], study()[0]), ()),
     "BoundPathDisplay": (lambda m, X, y: shown(inspection.BoundPathDisplay, m), ()),

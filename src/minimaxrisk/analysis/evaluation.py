@@ -83,7 +83,7 @@ class ClassEvaluation:
         Share of the samples of other classes that are not named it; None without samples.
     predictive_value : Estimate or None
         Share of the samples named it that are of the class, at the given prevalence or at that of the
-        samples; None if none is named it.
+        samples; None if none is named it, or all samples are of one class.
     """
 
     label: Any
@@ -417,7 +417,7 @@ def evaluation_of(
             k < len(said.classes),
             _share(right[k], sizes[k], confidence),
             _share((sizes - confusion[:, k]).sum() - sizes[k] + right[k], sizes.sum() - sizes[k], confidence),
-            _share(right[k], confusion[:, k].sum(), confidence)
+            _share(right[k], confusion[:, k].sum() if len(present) > 1 else 0, confidence)
             if shares is None
             else _predictive_value(confusion[:, k], sizes, shares, k, confidence),
         )

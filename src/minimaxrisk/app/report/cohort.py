@@ -21,7 +21,7 @@ STRONGEST = (
     "samples that had no part in making the model, so no cross-validation, bound or assumption about "
     "distributions stands between them and what is stated. It is about this model and samples like these."
 )
-WORTH_NOTHING = "Read the warnings first: as long as they are not settled, the numbers may mean nothing. "
+WORTH_NOTHING = "Read the warnings first: as long as they are not settled, the numbers may mean nothing."
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def render_cohort(cohort: Cohort) -> str:
         found=found,
         headline=_headline(cohort),
         tiles=list(_tiles(found)),
-        strongest=f"{WORTH_NOTHING if cohort.doubts else ''}{STRONGEST}",
+        strongest=WORTH_NOTHING if any(each.is_about_validity for each in cohort.doubts) else STRONGEST,
         estimates=list(_estimates(found)),
         about_intervals=_about_intervals(found),
         level=percent(found.confidence),
