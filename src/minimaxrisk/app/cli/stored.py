@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,8 +46,14 @@ def read_for_model(
     *,
     needs_labels: bool = True,
     columns: np.ndarray | None = None,
+    sample_columns: Sequence[str] | None = None,
 ) -> Study:
-    """The columns that the model knows, in its order, or only some of them."""
+    """The columns that the model knows, in its order, or only some of them.
+
+    ``sample_columns`` are those about samples, by default the ones of the training data.
+    """
+    if sample_columns is None:
+        sample_columns = SampleColumns(saved.groups, saved.batch).names if needs_labels else ()
     names = saved.feature_names if columns is None else saved.feature_names[columns]
     options = _as_remembered(saved, source, console)
     with console.progress(f"reading {source.data}"):
@@ -58,7 +65,7 @@ def read_for_model(
             target=saved.target if source.target is None else source.target,
             labels=source.labels,
             ignore=source.ignore,
-            sample_columns=SampleColumns(saved.groups, saved.batch).names if needs_labels else (),
+            sample_columns=sample_columns,
             options=options,
             needs_labels=needs_labels,
         )

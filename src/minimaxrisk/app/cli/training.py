@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,17 +181,23 @@ def with_prevalence(wanted: Wanted, study: Study) -> Wanted:
     """Shares by label in place of names; a single class that is missing has the rest."""
     if wanted.prevalence is None:
         return wanted
-    label_of = {str(label): label for label in np.unique(np.asarray(study.y)).tolist()}
-    shares = dict(wanted.prevalence)
+    labels = np.unique(np.asarray(study.y)).tolist()
+    return replace(wanted, prevalence=shares_by_label(labels, wanted.prevalence, study.source))
+
+
+def shares_by_label(labels: Sequence[Any], given: Mapping[str, float], source: Path) -> dict[Any, float]:
+    """The shares of ``--prevalence``, in which one class may be missing."""
+    label_of = {str(label): label for label in labels}
+    shares = dict(given)
     missing = [name for name in label_of if name not in shares]
     rest = 1.0 - sum(shares.values())
     if len(missing) > 1 or (missing and not set(shares) < set(label_of)) or (missing and rest <= 0.0):
         raise ValueError(
-            f"{study.source}: --prevalence needs positive shares of {listed(label_of)} with the sum 1, where "
+            f"{source}: --prevalence needs positive shares of {listed(label_of)} with the sum 1, where "
             f"one may be missing; got {', '.join(f'{name}={share:g}' for name, share in shares.items())}."
         )
     shares |= dict.fromkeys(missing, rest)
-    return replace(wanted, prevalence={label_of.get(name, name): share for name, share in shares.items()})
+    return {label_of.get(name, name): share for name, share in shares.items()}
 
 
 def left_out_of(trained: Trained, wanted: Wanted, console: Console) -> LeftOut | None:
