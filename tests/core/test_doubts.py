@@ -201,7 +201,18 @@ class TestNames:
         assert names.owners_by_name(called) is None
 
     def test_repeats_beside_what_they_repeat(self):
-        called = ["P001", "P002", "P001_2", "P003 (2)", "P003", "P002.1", "AB", "AB copy", "P003_rep2", "Q1_2"]
+        called = [
+            "P001",
+            "P002",
+            "P001_2",
+            "P003 (2)",
+            "P003",
+            "P002.1",
+            "AB",
+            "AB copy",
+            "P003_rep2",
+            "Q1_2",
+        ]
         assert names.repeats_by_name(called) == {2: 0, 3: 4, 5: 1, 7: 6, 8: 4}
         for honest in (
             ["normal", *(f"normal.{i}" for i in range(1, 9)), "tumor", *(f"tumor.{i}" for i in range(1, 9))],

@@ -224,8 +224,8 @@ def _of_summaries(sample_names: Sequence[str]) -> Iterator[Doubt]:
         yield Doubt(
             kind="names",
             brief=f"{what}: {listed(found, 2)}",
-            text=f"{what} ({listed(found)}): a mean of samples is no sample, and it carries those that a test "
-            "leaves out into the training data.",
+            text=f"{what} ({listed(found)}): a mean of samples is no sample, and it carries those that a "
+            "test leaves out into the training data.",
             remedy="Remove these lines from the table.",
         )
 

@@ -43,7 +43,7 @@ REPLICATE = re.compile(r"(.+?)[-_. ]?(?:rep|replicate|techrep|biorep|repl)[-_. ]
 NUMBERED = re.compile(r"(.*\d)[-_. ](?:[a-fA-F]|\d|[tT]\d)")
 # The same where the rest is the name of another sample: P001_2, P001.1 and P001 (2) beside P001.
 REPEAT = re.compile(
-    r"(.*\d)[-_. ]\d|(.+?)[-_. ]*(?:\(\d\)|(?:rep|replicate|repeat|repeated|dup|duplicate|copy|bis)[-_. ]?\d?)",
+    r"(.*\d)[-_. ]\d|(.+?)[-_. ]*(?:\(\d\)|(?:rep|replicate|repeat|dup|duplicate|copy|bis)[-_. ]?\d?)",
     re.IGNORECASE,
 )
 # Lines that sum up others, in tables out of spreadsheets.
