@@ -25,7 +25,7 @@ def test_rounded_samples_are_recognized():
 def test_what_has_no_sketches():
     X = np.random.default_rng(0).standard_normal((20, 100))
     assert sketched(X) is not None
-    for few in (X[:, :63], X[:9], np.repeat(X, 2, axis=0)):
+    for few in (X[:, :63], X[:9], np.repeat(X, 2, axis=0), np.maximum(X - 0.5, 0.0)):
         assert sketched(few) is None
 
 

@@ -56,12 +56,14 @@ class TrainingSketches:
 
 
 def sketched(X: DataMatrix) -> TrainingSketches | None:
-    """Sketches of training samples; None of too few columns or samples, or of samples that they mix up."""
+    """Sketches of training samples; None of too few columns or samples, or of those that are mostly zeros or copies."""
     n, n_features = X.shape
     if n_features < FEWEST_COLUMNS or not FEWEST_SAMPLES <= n <= MOST_SAMPLES:
         return None
     columns = np.unique(np.linspace(0, n_features - 1, min(MOST_COLUMNS, n_features)).astype(np.intp))
     values = dense_columns(X, columns)
+    if 2 * np.count_nonzero(values) < values.size:
+        return None  # samples with few entries are close by chance
     means, spread = values.mean(axis=0), values.std(axis=0)
     spread[spread == 0.0] = 1.0
     sketches = _sums(values, means, spread)
