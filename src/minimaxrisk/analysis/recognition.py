@@ -56,7 +56,7 @@ class TrainingSketches:
 
 
 def sketched(X: DataMatrix) -> TrainingSketches | None:
-    """Sketches of training samples; None of too few columns or samples, or of those that are mostly zeros or copies."""
+    """Sketches of training samples; None for few columns or samples, and for mostly zeros or copies."""
     n, n_features = X.shape
     if n_features < FEWEST_COLUMNS or not FEWEST_SAMPLES <= n <= MOST_SAMPLES:
         return None
