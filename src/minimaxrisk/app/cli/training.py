@@ -15,6 +15,7 @@ from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+from minimaxrisk.analysis.recognition import sketched
 from minimaxrisk.analysis.training_scale import training_scale
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
@@ -22,7 +23,7 @@ from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
-from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
+from minimaxrisk.app.storage import SavedModel, checksums, current_versions, fingerprint
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
@@ -235,8 +236,9 @@ def saved_model(
         feature_names=study.feature_names,
         target=study.target or "class",
         fingerprint=fingerprint(trained.fit.X, trained.fit.y, study.feature_names),
-        rows=row_digests(trained.fit.X, trained.fit.y),
-        used_rows=row_digests(trained.fit.X[:, columns_read_by(trained.fit.model)]),
+        rows=checksums(trained.fit.X, trained.fit.y).sums,
+        used_rows=checksums(trained.fit.X[:, columns_read_by(trained.fit.model)]).sums,
+        sketches=sketched(trained.fit.X),
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
         left_out=left_out,
