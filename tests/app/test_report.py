@@ -913,8 +913,8 @@ def test_long_names_are_cut_in_the_middle():
 
 def test_the_axis_of_the_volcano_is_as_narrow_as_a_phone(findings):
     named = replace(findings.data, classes=("adenocarcinoma of the lung", "normal tissue of the lung"))
-    figure = volcano_figure(replace(findings, data=named, volcano=replace(findings.volcano, is_ratio=True)))
-    assert '"log2 ratio of means, normal\\u2026 lung less adenoc\\u2026 lung"' in json.dumps(figure.specs)
+    figure = volcano_figure(replace(findings, data=named, volcano=replace(findings.volcano, kind="ratio")))
+    assert '"log2 fold change, normal\\u2026 lung less adenoc\\u2026 lung"' in json.dumps(figure.specs)
 
 
 def test_data_for_scripts_cannot_end_them():

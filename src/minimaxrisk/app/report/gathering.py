@@ -24,7 +24,7 @@ from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare, usual_rivals
-from minimaxrisk.analysis.contrasts import class_contrasts
+from minimaxrisk.analysis.contrasts import Contrasts, class_contrasts
 from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
     cross_validated_error,
@@ -44,8 +44,10 @@ from minimaxrisk.app.report.findings import (
     ComparedClassifier,
     Findings,
     FitSummary,
+    FoldChange,
     RadiusSummary,
     Rivals,
+    fold_change_of,
     list_suspects,
     summarise_classes,
     summarise_data,
@@ -151,14 +153,15 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     )
     worst = _most_suspect(worst, folds)
     contrasts = class_contrasts(seen, own, len(classifier.classes_))
+    fold_change = _fold_change(subject, contrasts)
     frequency = None if folds is None else folds.selection_frequency
     return Findings(
         data=summarise_data(classifier, subject.described, own),
         fit=fit,
         radius=radius,
         settings={name: _setting(value) for name, value in sorted(classifier.get_params().items())},
-        features=tabulate_features(classifier, contrasts, features, frequency),
-        volcano=volcano_of(classifier, seen, contrasts, features),
+        features=tabulate_features(classifier, contrasts, fold_change, features, frequency),
+        volcano=volcano_of(classifier, contrasts, fold_change, features),
         values=SelectedValuesDisplay.from_estimator(
             classifier, seen, y, feature_names=features, sample_names=samples
         ),
@@ -203,6 +206,14 @@ def _most_suspect(
         other_mass=shown.other_mass[order],
         names=None if shown.names is None else [shown.names[i] for i in order],
     )
+
+
+def _fold_change(subject: Subject, contrasts: Contrasts) -> FoldChange:
+    """Of the values as they came, since those of a scaler have no fold change."""
+    is_measured = subject.before is None or subject.described is not subject.fit.X_transformed
+    if is_measured and subject.before is not None:
+        contrasts = class_contrasts(subject.described, subject.own, len(subject.fit.model.classes_))
+    return fold_change_of(subject.described, contrasts, is_measured=is_measured)
 
 
 def _doubts(subject: Subject) -> tuple[Doubt, ...]:

@@ -148,6 +148,13 @@ def cells_of(shown: SelectedValuesDisplay) -> dict[str, Any]:
     }
 
 
+# By the kind of the fold change.
+FOLD_WORDS = {
+    "ratio": "The values are not logarithms, so the fold change is the ratio of the means.",
+    "difference": "The values are taken as logarithms of base 2, so the fold change is the difference of the "
+    "means; for natural or decimal logarithms multiply by 1.44 or 3.32.",
+    "unknown": "The values were scaled, so that there is no fold change.",
+}
 # Selected features that are drawn, the most important ones; more would hide each other.
 MOST_MARKED = 300
 
@@ -165,8 +172,8 @@ def volcano_figure(findings: Findings) -> Figure | None:
         points += [
             {"k": k, "x": _short(x), "y": _short(y), "s": 1, "n": found.names[int(j)]} for j, x, y in marked
         ]
-    what = "log2 of the ratio of means" if found.is_ratio else "difference of means"
-    x = f"{'log2 ratio' if found.is_ratio else 'difference'} of means, {_sides(findings)}"
+    what = "difference of means" if found.kind == "unknown" else "log2 fold change"
+    x = f"{what}, {_sides(findings)}"
     y = "\u2212log10 p, Welch"
     # One layer for both, since a layer without points would have no extent.
     cloud = layer(
@@ -203,11 +210,7 @@ def _sides(findings: Findings) -> str:
 def _volcano_caption(findings: Findings, what: str) -> str:
     found, data = findings.volcano, findings.data
     n_marked = min(findings.features.n_selected, MOST_MARKED)
-    fold = (
-        "The values are not logarithms, so the change is a ratio."
-        if found.is_ratio
-        else "If the values are logarithms, that is the log fold change."
-    )
+    fold = FOLD_WORDS[found.kind]
     without = max(panel.n_without_place for panel in found.panels)
     missing = (
         f" {count(without, 'feature')} without variation or with a mean of zero cannot be drawn."

@@ -48,6 +48,11 @@ def gene_links(findings: Findings, site: str | None) -> dict[str, str]:
 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+# How log2 fold changes came about, by their kind.
+FOLD_CHANGES = {
+    "ratio": "log2 of the ratio of means",
+    "difference": "difference of means of the values, taken as log2",
+}
 
 
 def gene_table(
@@ -72,10 +77,13 @@ def gene_table(
     contrasts = (
         [f"{classes[1]} less {classes[0]}"] if len(classes) == 2 else [f"{c} less others" for c in classes]
     )
+    change = table.fold_change
     for i, what in enumerate(contrasts):
+        columns.append((f"difference of means, {what}", table.difference[i]))
+        if change.kind != "unknown":
+            how = FOLD_CHANGES[change.kind]
+            columns.append((f"log2 fold change ({how}), {what}", change.log2[i]))
         columns += [
-            (f"difference of means, {what}", table.difference[i]),
-            (f"log2 ratio of means, {what}", table.log2_ratio[i]),
             (f"Welch t (descriptive), {what}", table.t[i]),
             (f"q (descriptive), {what}", table.q[i]),
         ]
