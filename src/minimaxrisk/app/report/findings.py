@@ -21,6 +21,7 @@ from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.scales import are_intensities, largest_count, stored
+from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.guarantees.certified import MEMBERS, can
 from minimaxrisk.guarantees.statement import ErrorBound
@@ -122,7 +123,7 @@ class ClassSummary:
     n_samples: int
     training_error: float
     own_probability: float
-    recall: float | None
+    rates: ClassRates | None  # of left-out predictions
     mass: float
     mass_on_others: float
 
@@ -233,13 +234,14 @@ def summarise_classes(
     """How each class fares with the model, in cross-validation and in the worst case."""
     mass = np.asarray(model.worst_case_distribution_)[: len(own)]
     on_own = mass[np.arange(len(own)), own]
+    rates = None if cross_validation is None else rates_of(cross_validation.confusion(len(model.classes_)))
     return tuple(
         ClassSummary(
             name=str(label),
             n_samples=int((own == k).sum()),
             training_error=float(wrong[own == k].mean()),
             own_probability=float(own_probability[own == k].mean()),
-            recall=None if cross_validation is None else cross_validation.recall(k),
+            rates=None if rates is None else rates[k],
             mass=float(mass[own == k].sum()),
             mass_on_others=float((mass.sum(axis=1) - on_own)[own == k].sum()),
         )
@@ -310,6 +312,7 @@ class LeftOut:
     confusion: IntArray
     names: tuple[str, ...]
     margins: FloatArray | None  # None where the model has no scores
+    balanced_accuracy: float  # mean over the classes of the share that was predicted correctly
     n_repeats: int
     errors: tuple[WronglyNamed, ...]
     curves: tuple[RocCurve, ...]
@@ -325,6 +328,7 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
         confusion=found.confusion(len(classes)),
         names=tuple(sample_names),
         margins=margins,
+        balanced_accuracy=float(np.mean([found.recall(k) for k in range(len(classes))])),
         n_repeats=found.n_repeats,
         errors=tuple(
             WronglyNamed(

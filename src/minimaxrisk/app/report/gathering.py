@@ -88,6 +88,7 @@ from minimaxrisk.inspection.canvas import (
     names_of_columns,
     seen_by,
 )
+from minimaxrisk.inspection.errors import ERROR
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.samples.validation import canonical, positions_of_labels, refuse_other_order
 
@@ -326,7 +327,7 @@ def _short_list(
     """Left-out errors over the number of features: those that chose the radius, or computed where quick."""
     learner, model, y = subject.fit.learner, subject.fit.model, subject.fit.y
     if can(learner, CHOSEN_RADIUS) and "mean_loss" in getattr(learner, "cv_results_", {}):
-        return FeatureCountDisplay.from_estimator(learner), None
+        return _with_most_common(FeatureCountDisplay.from_estimator(learner), subject.own), None
     if not (wanted.n_folds and wanted.n_radii):
         return None, None
     if not can(model, RADIUS_PATH):
@@ -343,7 +344,22 @@ def _short_list(
     choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
     with quiet_fits():
         choice._on_posed(posed, data, subject.fit.groups)
-    return FeatureCountDisplay.from_estimator(choice), None
+    found = _with_most_common(FeatureCountDisplay.from_estimator(choice), subject.own)
+    error = found.mean_loss
+    best = 0 if error[0] <= error[found.best] else found.best
+    few = 0 if error[0] <= error[best] + found.standard_error[best] else found.few
+    return replace(found, best=best, few=few), None
+
+
+def _with_most_common(found: FeatureCountDisplay, own: IntArray) -> FeatureCountDisplay:
+    """Without features the best that anybody can do is to name the most common class.
+
+    A model that selects nothing has a tie between the classes: its errors depend on which comes first.
+    """
+    if found.loss_label != ERROR:
+        return found
+    majority_error = 1.0 - np.bincount(own).max() / len(own)
+    return replace(found, mean_loss=np.where(found.n_features == 0, majority_error, found.mean_loss))
 
 
 def n_folds_of_choice(y: Any, groups: Any) -> int:
