@@ -79,6 +79,7 @@ def new_page(browser, address, troubles, **options):
     page.goto(address)
     if options.get("java_script_enabled", True):
         page.wait_for_selector("html[data-ready]", state="attached")
+        page.evaluate("document.querySelectorAll('details.fold').forEach(fold => { fold.open = true; })")
     return page
 
 
@@ -217,6 +218,36 @@ def test_the_first_screen_answers(visit, study, window):
     assert study.features.names[0] in page.locator("#top-features").inner_text()
     dots = page.locator("#plot-scores-0 svg .mark-symbol path").count()
     assert dots == study.data.n_samples
+
+
+def test_the_page_is_folded_and_opens_where_asked(visit, many_page):
+    """Folded it is short; what was folded is drawn as wide as the rest, also after the window has changed."""
+    page = visit()
+    folds = "document.querySelectorAll('details.fold')"
+    for each in (page, many_page[0]):
+        each.set_viewport_size(DESKTOP["viewport"])
+        each.evaluate(f"{folds}.forEach(fold => {{ fold.open = false; }})")
+        assert each.evaluate("document.documentElement.scrollHeight") <= 5000
+    many_page[0].set_viewport_size(PHONE["viewport"])
+    many_page[0].evaluate(f"{folds}.forEach(fold => {{ fold.open = true; }})")
+    page.set_viewport_size({"width": 900, "height": 800})
+    page.set_viewport_size(DESKTOP["viewport"])
+    page.evaluate("location.hash = '#figure-radius'")
+    page.wait_for_function("document.querySelector('#bounds').open")
+    page.wait_for_function("document.querySelector('#plot-radius-0 svg').getBoundingClientRect().width > 900")
+    page.emulate_media(media="print")
+    page.wait_for_function("document.querySelector('#meaning').open")
+    page.emulate_media(media="screen")
+    page.wait_for_function("!document.querySelector('#meaning').open")
+    page.evaluate(f"history.replaceState(null, '', ' '); {folds}.forEach(fold => {{ fold.open = true; }})")
+
+
+def test_the_methods_can_be_copied(visit):
+    page = visit()
+    page.locator("#copy-methods").click()
+    playwright.expect(page.locator("#copied")).not_to_be_empty()
+    if page.locator("#copied").inner_text().startswith("Selected"):
+        assert page.evaluate("getSelection().toString()").startswith("Samples were classified by")
 
 
 def test_labels_are_inside_their_figures(visit):

@@ -357,10 +357,10 @@ def about_cross_validation(findings: Findings, advice: Advice) -> str:
     rough = "With so few samples this is a rough guide. " if high - low > WIDE else ""
     return (
         f"Every sample was predicted by a model that was fitted without it, in {result.n_folds} folds. "
-        f"{rough}Intervals would hold with 95% confidence if the outcomes were independent; they are not, "
-        "because the folds share their training samples. Choosing settings, features or samples by looking "
-        "at this error makes it too small. Samples from elsewhere, measured in another way, can be "
-        "misclassified far more often."
+        f"{rough}Intervals would hold with 95% confidence if the outcomes were independent. They are not "
+        "independent, because the folds share their training samples. Choosing settings, features or samples "
+        "by looking at this error makes it too small. Samples from elsewhere, measured in another way, can "
+        "be misclassified far more often."
     )
 
 
@@ -464,7 +464,7 @@ def about_probabilities(findings: Findings) -> str:
         "Probabilities are calibrated: left-out scores tell how often a class with such a score is right. "
         f"Over all {n:,} left-out samples the predicted class had a probability of {share(mean)} on average, "
         f"and {n_right:,} of them, {n_right / n:.1%}, were right. What predict_proba gives are scores, "
-        "chosen to make the worst case small; they need not match how often a class is right."
+        "which need not match how often a class is right."
     )
 
 
@@ -641,7 +641,7 @@ def _who_stands_out(findings: Findings) -> str:
     start = f"For {n:,} of {count(shown.n_samples, 'sample')} {_outweighs(findings, n)}"
     if in_doubt(findings) == "many":
         return f"{start}: too many for any of them to stand out, as is common with wide radii."
-    return f"{start}: look at {'it' if n == 1 else 'them'} first."
+    return f"{start}."
 
 
 def _outweighs(findings: Findings, n: int) -> str:

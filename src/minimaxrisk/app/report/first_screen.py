@@ -123,7 +123,8 @@ def _by_class(findings: Findings) -> Entry:
         name,
         f"{sensitivity.value:.1%} / {specificity.value:.1%}",
         f"{_missed(sensitivity)} {looked} missed (roughly {sensitivity.interval} found); "
-        f"{_missed(specificity)} {other} called {looked} (roughly {specificity.interval} not); balanced accuracy {balanced}",
+        f"{_missed(specificity)} {other} called {looked} (roughly {specificity.interval} not); "
+        f"balanced accuracy {balanced}",
     )
 
 

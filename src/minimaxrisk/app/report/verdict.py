@@ -173,7 +173,7 @@ def _how_far(findings: Findings) -> str:
 
 def _mostly_wrong(findings: Findings) -> str:
     """The classes of which most left-out samples were misclassified; empty if there are none."""
-    found = [one.rates and one.rates.sensitivity for one in findings.classes]
+    found = [None if one.rates is None else one.rates.sensitivity for one in findings.classes]
     weak = [
         quoted(shortened(one.name, LONGEST))
         for one, rate in zip(findings.classes, found, strict=True)
