@@ -213,7 +213,8 @@ class TestFit:
         # Bounds by radii could not be smaller here, which both tell with their worst case.
         assert "the worst case of every rule is" in found["left_out"]["radii"]
         assert found["left_out"]["radii"] in text
-        assert f'<dd class="value">{found["value"]:.1%}</dd><dd class="note">with 90% confidence, for' in text
+        note = "error for new samples, with 90% confidence, for"
+        assert f'<dd class="value">{found["value"]:.1%}</dd><dd class="note">{note}' in text
         assert f"<bdi>{found['value']:.3f}</bdi>" in text
 
     def test_left_out_samples_that_are_sure_and_how_probable(self, table, fitted, capsys, tmp_path):
