@@ -8,7 +8,7 @@ import pytest
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.engines import dispatch
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.moment_space import is_for_moment_space, moment_space
+from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.validation import TrainingData

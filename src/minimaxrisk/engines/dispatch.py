@@ -31,7 +31,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import (
     constraint_generation,
     full_lp,
 )
-from minimaxrisk.engines.moment_space import is_for_moment_space, moment_space
+from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
     Bounds,
