@@ -33,12 +33,12 @@ from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 1500, 1 << 24, 1 << 21
 # The gap at which nothing is left to gain, and where the matrix is large; steps without max_iter, and those in
 # which what is left halves.
-FINISHED, FINISHED_LARGE, MOST_STEPS, PATIENCE = 1e-11, 1e-7, 200, 10
+FINISHED, FINISHED_LARGE, MOST_STEPS, PATIENCE = 1e-11, 1e-8, 200, 10
 # The gap at which HiGHS looks for the vertex of few moments, sooner than the iterates get there; that of more
 # it looks for only where rounding ends the iterates at a larger gap than that of large matrices.
 VERTEX_GAP, FEW_MOMENTS, LARGE_MOMENTS, MOST_PIVOTS = 1e-4, 300, 2000, 5000
 # The gap above which half the digits are enough for the matrix, and the loss at which small coefficients go.
-COARSE_GAP, NEGLIGIBLE = 2e-2, 1e-9
+COARSE_GAP, NEGLIGIBLE, NEGLIGIBLE_LARGE = 2e-2, 1e-9, 1e-7
 
 
 def is_for_moment_space(problem: Box) -> bool:
@@ -64,7 +64,7 @@ def moment_space(problem: Box, settings: EngineSettings, monitor: Monitor | None
     best.settle(problem, problem.objective)
     best.converged = best.gap <= settings.gap_tol
     is_large = problem.n_components > LARGE_MOMENTS
-    drop_small_coefficients(problem, best, settings.gap_tol if is_large else max(best.gap, NEGLIGIBLE))
+    drop_small_coefficients(problem, best, max(best.gap, NEGLIGIBLE_LARGE if is_large else NEGLIGIBLE))
     best.stages = [best.stage]
     return best
 

@@ -24,8 +24,9 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.positive_definite import FactorisationError, diagonal_of
 
-# Products of two columns are kept where they are no more numbers than this; else rows are taken in blocks.
-MOST_PRODUCTS, ROWS_OF_BLOCK = 1 << 24, 1024
+# Products of two columns are kept where they are no more numbers than this, and no more columns than so many
+# times the pairs of classes that need them; else rows are taken in blocks.
+MOST_PRODUCTS, COLUMNS_PER_PAIR, ROWS_OF_BLOCK = 1 << 24, 4, 1024
 # Relative additions to the diagonal, tried in turn where rounding makes the matrix indefinite.
 ADDITIONS = {"d": (0.0, 1e-12, 1e-10, 1e-8), "f": (1e-6,)}
 # How often the equations are solved again, and the part of a right-hand side that may be left.
@@ -41,7 +42,7 @@ class Columns:
         self._first, self._second = np.tril_indices(n_classes)
         self._lower = np.tril_indices(d)
         self._products: FloatArray | None = None
-        if n * len(self._lower[0]) <= MOST_PRODUCTS:
+        if n * len(self._lower[0]) <= MOST_PRODUCTS and d <= COLUMNS_PER_PAIR * len(self._first):
             self._products = Z[:, self._lower[0]] * Z[:, self._lower[1]]
         self._halved: FloatArray | None = None
 
