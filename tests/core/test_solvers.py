@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import time
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -166,6 +169,55 @@ def test_a_long_linear_program_is_stopped_between_two_pivots():
         machine = L1SVMClassifier(solver=FullLP(max_seconds=0.3)).fit(X, np.arange(120) % 3)
     assert not machine.converged_
     assert machine.objective_lower_ <= machine.objective_
+
+
+@pytest.mark.parametrize("solver", [FullLP(max_seconds=1.0), ConstraintGeneration(max_seconds=1.0)])
+def test_limits_hold_also_while_a_program_is_written_or_presolved(solver):
+    """One program of ten classes takes seconds to write, and as many to presolve."""
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 10
+    X = rng.standard_normal((4000, 60)) + rng.standard_normal((10, 60))[y]
+    start = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="stopped at max_seconds=1 "):
+        MinimaxRiskClassifier(solver).fit(X, y)
+    assert time.perf_counter() - start < 3.0  # the limit, a second more, and a busy machine
+
+
+@contextmanager
+def alarm(error, seconds):
+    """Raise an error from a signal handler after some seconds."""
+
+    def strike(number, frame):
+        raise error
+
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no alarms")
+@pytest.mark.parametrize("error", [TimeoutError, KeyboardInterrupt, ValueError])
+def test_what_a_signal_handler_raises_ends_a_long_linear_program(error):
+    """HiGHS works when the alarm strikes: all of 120 x 4000 at once takes it many seconds."""
+    large = make_expression(120, 4000, random_state=0)
+    start = time.perf_counter()
+    with pytest.raises(error), alarm(error, 1.5):
+        MinimaxRiskClassifier(FullLP()).fit(large.data, large.target)
+    assert time.perf_counter() - start < 3.5
+
+
+@pytest.mark.parametrize("error", [TimeoutError, KeyboardInterrupt, ArithmeticError])
+@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+def test_what_a_callback_raises_ends_the_fit(study, solver, error):
+    def callback(record):
+        raise error
+
+    with pytest.raises(error):
+        MinimaxRiskClassifier(solver, callback=callback).fit(*study)
 
 
 def test_with_time_enough_nothing_changes(study):

@@ -51,13 +51,15 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
     Where the engine ended before it converged, the solution's remark says why.
     """
     solver, limit = _solver_for(problem, settings), TimeLimit(settings.max_seconds, monitor)
+    settings = replace(settings, deadline=limit.deadline)
     if solver == "interior-point":
         solution = _by_interior_point(problem, settings, limit)
     elif solver == "first-order":
         solution = first_order(problem, settings, limit)
     else:
         solution = solve_by_simplex(problem, problem.objective, settings, limit, limit.deadline)
-    solution.out_of_time |= limit.has_stopped
+    # A linear program ends at the limit without a call of the monitor.
+    solution.out_of_time |= limit.has_stopped or (limit.is_over and not solution.stopped)
     remarks = [solution.remark, _remark_on_auto(problem, settings, solution)]
     remarks += [_remark_on_first_order(problem, settings, solution) or remark_on_end(settings, solution)]
     solution.remark = ". ".join(remark for remark in remarks if remark)

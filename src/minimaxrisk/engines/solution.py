@@ -36,6 +36,7 @@ class EngineSettings:
     first_order_gap_tol: float = FIRST_ORDER_GAP_TOL
     max_iter: int | None = None
     max_seconds: float | None = None
+    deadline: float = np.inf  # of ``time.perf_counter``: when the seconds of this problem are over
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,13 @@ class TimeLimit:
         self.has_stopped = False
         self._monitor = monitor
 
+    @property
+    def is_over(self) -> bool:
+        return time.perf_counter() >= self.deadline
+
     def __call__(self, record: IterationRecord) -> bool:
         is_stopped = self._monitor is not None and self._monitor(record)
-        self.has_stopped = time.perf_counter() >= self.deadline
+        self.has_stopped = self.is_over
         return is_stopped or self.has_stopped
 
 

@@ -30,7 +30,7 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram, TimeLimitError
 from minimaxrisk.engines.solution import Face, Monitor, Solution, Stage
-from minimaxrisk.features.matrix import Coding, squared_norm
+from minimaxrisk.features.matrix import Coding, slices_of, squared_norm
 from minimaxrisk.problem.objective import (
     BayesError,
     ExpectedLoss,
@@ -108,6 +108,8 @@ def _violation(problem: Box, distribution: FloatArray) -> FloatArray:
 
 # Multipliers up to this size count as zero; the certified bound is that of the others.
 NEGLIGIBLE_MULTIPLIER = 1e-10
+# Entries of the rows that are written at a time.
+ROW_ELEMENTS = 1 << 20
 # By how much a thin constraint is magnified at most, and the mass with it.
 LARGEST_FACTOR = 1e2
 
@@ -171,8 +173,12 @@ class Master:
 
     def add(self, components: IntArray) -> None:
         """Let the moment constraints of these components of Phi take part."""
-        if len(components) == 0:
-            return
+        # In parts, between which a limit of time is looked at: rows of many instances take long to write.
+        for part in slices_of(slice(0, len(components)), max(1, ROW_ELEMENTS // self.problem.n_instances)):
+            self._program.check_time()
+            self._add(components[part])
+
+    def _add(self, components: IntArray) -> None:
         factor = self._factor[components]
         tau = self._unit * factor * self.problem.tau.ravel()[components]
         width = self._unit * factor * self.problem.lam.ravel()[components]
