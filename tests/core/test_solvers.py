@@ -25,12 +25,19 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.estimators.fit_support import engine_settings_of
-from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
+from minimaxrisk.solvers import (
+    ConstraintAndColumnGeneration,
+    ConstraintGeneration,
+    FirstOrder,
+    FullLP,
+    InteriorPoint,
+)
 
 SOLVERS = {
     "interior-point": InteriorPoint(),
     "first-order": FirstOrder(),
     "constraint-generation": ConstraintGeneration(),
+    "constraint-and-column-generation": ConstraintAndColumnGeneration(),
     "full-lp": FullLP(),
 }
 
@@ -60,6 +67,9 @@ def test_parameters_reach_the_engine():
     np.testing.assert_array_equal(found.initial_features, [3, 1])
     assert (found.n_max, found.epsilon, found.max_iter, found.select) == (7, 0.5, 2, "as-printed")
     assert (found.max_seconds, found.gap_tol, found.first_order_gap_tol) == (9.0, 0.1, 0.1)
+    solver = ConstraintAndColumnGeneration(epsilon_1=0.2, epsilon_2=0.3, n_max=7, k_max=2, max_seconds=9.0)
+    found = engine_settings_of(MinimaxRiskClassifier(solver), n_features=4)
+    assert (found.n_max, found.epsilon_1, found.epsilon, found.max_iter) == (7, 0.2, 0.3, 2)
     for solver in (InteriorPoint(max_iter=3, max_seconds=1.0), FirstOrder(max_iter=3, max_seconds=1.0)):
         found = engine_settings_of(MinimaxRiskClassifier(solver), n_features=4)
         assert found == EngineSettings(found.solver, max_iter=3, max_seconds=1.0)
@@ -94,6 +104,10 @@ def test_searches_reach_the_parameters_of_a_solver(study):
         (ConstraintGeneration(initial_features=[-1]), "column index -1"),
         (ConstraintGeneration(initial_features=[0.5]), "must be 'correlation', 'first-order' or a 1-D array"),
         (ConstraintGeneration(initial_features=[[0]]), "must be 'correlation', 'first-order' or a 1-D array"),
+        (ConstraintAndColumnGeneration(epsilon_1=-1.0), "The 'epsilon_1' parameter"),
+        (ConstraintAndColumnGeneration(epsilon_2=-1.0), "The 'epsilon_2' parameter"),
+        (ConstraintAndColumnGeneration(n_max=0), "The 'n_max' parameter of ConstraintAndColumn"),
+        (ConstraintAndColumnGeneration(k_max=0), "The 'k_max' parameter of ConstraintAndColumn"),
         (InteriorPoint(max_iter=0), "The 'max_iter' parameter of InteriorPoint"),
         (FirstOrder(max_iter=1.5), "The 'max_iter' parameter of FirstOrder"),
         (FullLP(max_seconds=0.0), "The 'max_seconds' parameter of FullLP"),
@@ -135,6 +149,7 @@ AT_ONCE = 1e-9
         (InteriorPoint(max_seconds=AT_ONCE), 1),
         (FirstOrder(max_seconds=AT_ONCE), 1),
         (ConstraintGeneration(n_max=5, max_seconds=AT_ONCE), 1),
+        (ConstraintAndColumnGeneration(n_max=5, max_seconds=AT_ONCE), 1),
     ],
 )
 def test_out_of_time_the_bounds_are_valid_and_a_warning_names_the_gap(study, solver, n_iter):
@@ -171,7 +186,7 @@ def test_a_long_linear_program_is_stopped_between_two_pivots():
     assert machine.objective_lower_ <= machine.objective_
 
 
-@pytest.mark.parametrize("solver", [FullLP(max_seconds=1.0), ConstraintGeneration(max_seconds=1.0)])
+@pytest.mark.parametrize("solver", [FullLP, ConstraintGeneration, ConstraintAndColumnGeneration])
 def test_limits_hold_also_while_a_program_is_written_or_presolved(solver):
     """One program of ten classes takes seconds to write, and as many to presolve."""
     rng = np.random.default_rng(0)
@@ -179,7 +194,7 @@ def test_limits_hold_also_while_a_program_is_written_or_presolved(solver):
     X = rng.standard_normal((4000, 60)) + rng.standard_normal((10, 60))[y]
     start = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="stopped at max_seconds=1 "):
-        MinimaxRiskClassifier(solver).fit(X, y)
+        MinimaxRiskClassifier(solver(max_seconds=1.0)).fit(X, y)
     assert time.perf_counter() - start < 3.0  # the limit, a second more, and a busy machine
 
 

@@ -24,6 +24,9 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_point_demands,
     refuse_too_large,
 )
+from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
+    constraint_and_column_generation,
+)
 from minimaxrisk.engines.linear_programs.constraint_generation import (
     by_columns,
     by_correlation,
@@ -56,6 +59,8 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
         solution = _by_interior_point(problem, settings, limit)
     elif solver == "first-order":
         solution = first_order(problem, settings, limit)
+    elif solver == "constraint-and-column-generation":
+        solution = constraint_and_column_generation(problem, settings, limit)
     else:
         solution = solve_by_simplex(problem, problem.objective, settings, limit, limit.deadline)
     # A linear program ends at the limit without a call of the monitor.
@@ -81,7 +86,7 @@ def remark_on_end(settings: EngineSettings, solution: Solution, gap: float | Non
     """Why the engine stopped, with the gap that it leaves; empty if it converged or the caller stopped it."""
     if solution.converged or solution.interrupted or (solution.stopped and not solution.out_of_time):
         return ""
-    name = "k_max" if settings.solver == "constraint-generation" else "max_iter"
+    name = "k_max" if settings.solver.startswith("constraint-") else "max_iter"
     name = "max_seconds" if solution.out_of_time else name
     value = settings.max_seconds if solution.out_of_time else settings.max_iter
     reached = "" if value is None else f" at {name}={value:g}"

@@ -30,7 +30,8 @@ class EngineSettings:
     solver: str
     initial_features: str | IntArray = "correlation"
     n_max: int = 100
-    epsilon: float = 1e-4
+    epsilon: float = 1e-4  # of features
+    epsilon_1: float = 1e-2  # of instances
     select: str = "in-out"
     gap_tol: float = GAP_TOL
     first_order_gap_tol: float = FIRST_ORDER_GAP_TOL

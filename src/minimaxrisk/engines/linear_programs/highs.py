@@ -1,4 +1,4 @@
-"""The only module that talks to HiGHS: a linear program whose range rows come and go."""
+"""The only module that talks to HiGHS: a linear program that gets rows and columns."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class LinearProgramSolution:
     """A copy of what HiGHS found, which HiGHS discards at the next edit."""
 
     columns: FloatArray
+    fixed_row_duals: FloatArray
     added_row_duals: FloatArray  # non-negative at an active lower side, non-positive at an upper one
     added_row_is_basic: BoolArray
     n_pivots: int
@@ -137,6 +138,21 @@ class RangeProgram:
             rows = (positions + self._n_fixed).astype(np.int32)
             self._do("deleteRows", len(rows), rows)
 
+    def add_columns(self, cost: FloatArray, columns: sparse.csc_array) -> None:
+        """Append non-negative columns; a basis that was optimal stays primal feasible."""
+        n = len(cost)
+        self._do(
+            "addCols",
+            n,
+            cost,
+            np.zeros(n),
+            np.full(n, highspy.kHighsInf),
+            columns.nnz,
+            columns.indptr[:-1].astype(np.int32),
+            columns.indices.astype(np.int32),
+            columns.data,
+        )
+
     def set_basis(
         self, basic_columns: BoolArray, full_columns: BoolArray, basic_rows: BoolArray, at_upper: BoolArray
     ) -> None:
@@ -215,9 +231,11 @@ class RangeProgram:
         basic_rows = -np.asarray(basic)[np.asarray(basic) < 0] - 1  # HiGHS writes row i as -(i + 1)
         is_basic = np.zeros(self._n_fixed + n_added, dtype=np.bool_)
         is_basic[basic_rows] = True
+        row_duals = np.array(solution.row_dual)
         return LinearProgramSolution(
             columns=np.array(solution.col_value),
-            added_row_duals=np.array(solution.row_dual[self._n_fixed :]),
+            fixed_row_duals=row_duals[: self._n_fixed],
+            added_row_duals=row_duals[self._n_fixed :],
             added_row_is_basic=is_basic[self._n_fixed :],
             n_pivots=self._n_pivots(),
         )
