@@ -134,6 +134,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
+    waited = sum(values_of(rows, "wall_seconds")) / max(sum(values_of(rows, "seconds")), 1e-9)
     return Report(
         claims=_claims(rows),
         tables=[_time_table(rows), _error_table(rows)],
@@ -146,7 +147,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             "standardised columns. Drawn before the clock starts",
             "Times are those of the processor, on one thread. After "
             f"{settings.large_scale_limit:g} s on the wall clock a fit is stopped, and further seeds are not "
-            "tried",
+            f"tried. Wall-clock times were {waited:.1f} times those: the machine had other work too",
         ],
     )
 

@@ -41,7 +41,7 @@ from minimaxrisk.problem.problem import Box, lower_bound
 from minimaxrisk.problem.rule import best_sets, instance_thresholds
 
 # Violations up to this are rounding of HiGHS, whatever the caller accepts.
-ROUNDING = 1e-9
+ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
