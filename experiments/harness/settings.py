@@ -9,7 +9,7 @@ from typing import Any
 from experiments.guarantees.laws import N_INFORMATIVE
 
 # What need not be positive numbers.
-NOT_POSITIVE = ("seed", "datasets", "rivals", "problems", "baseline", "is_quick")
+NOT_POSITIVE = ("seed", "large_scale_components", "datasets", "rivals", "problems", "baseline", "is_quick")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Settings:
     lp_repetitions: int = 10
     lp_features: int = 25_000
     lp_limit: float = 300.0
-    # The second paper: seeds, random Fourier components, and seconds for one fit.
+    # The second paper: seeds, random Fourier components (0 for none), and processor seconds for one fit.
     large_scale_seeds: int = 3
     large_scale_components: int = 400
     large_scale_limit: float = 600.0

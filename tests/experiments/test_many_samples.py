@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
 from experiments.__main__ import main
+from experiments.harness.cells import EndedError
 from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources, data_folder
 from experiments.harness.summary import read_csv, text_again
@@ -35,6 +38,15 @@ def test_a_small_run(tmp_path, capsys):
     (row,) = [row for row in rows if (row["method"], row["n_components"]) == (OURS, 0)]
     assert row["worst_case_error"] == pytest.approx(model.worst_case_error_, abs=1e-12)
     assert row["error"] == pytest.approx(np.mean(model.predict(X_test) != y_test))
+
+
+def test_a_fit_that_takes_too_long_is_stopped_by_the_clock_of_the_processor():
+    settings = {"dataset": "digits", "n_components": 0, "seed": 0, "method": MRC_LP, "limit": 0.5}
+    start = time.process_time()
+    with pytest.raises(EndedError, match=r"stopped after 0\.5 s of the processor") as caught:
+        many_samples.work(settings)
+    assert caught.value.status == "time limit"
+    assert time.process_time() - start < 5.0
 
 
 def test_tables_are_in_the_data_folder_or_beside_it(tmp_path):
