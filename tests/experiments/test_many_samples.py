@@ -85,3 +85,10 @@ def test_what_was_stopped_counts_with_its_limit():
     report = many_samples.report(QUICK, Sources(()), [ccg, stopped, ours])
     assert "MRC-CCG: A ≥ 30.0." in report.claims[0].evidence
     assert report.tables[0].lines[0][:4] == ["A", "9 × 2, 2", "2.00 (once)", "> 60 (1 of 1)"]
+    slow = {**stopped, "method": OURS}
+    claims = many_samples.report(QUICK, Sources(()), [ccg, stopped, slow]).claims
+    assert "over that of the default: A ≤ 0.0333." in claims[3].evidence
+    nothing = [{**stopped, "method": method} for method in (MRC_CCG, MRC_LP, OURS)]
+    claims = many_samples.report(QUICK, Sources(()), nothing).claims
+    assert [claim.verdict for claim in claims[:3]] == ["could not be tested"] * 3
+    assert all("none; undecided within the limit: A." in claim.evidence for claim in claims)
