@@ -27,7 +27,7 @@ help:
 	@echo "make bench        the benchmark against other solvers and learners (long)"
 	@echo "make bench-quick  a small version of it (a few minutes)"
 	@echo "make bench-gpu    what an accelerator brings; needs PyTorch with CUDA in the environment"
-	@echo "make reproduce    the paper's tables and figures into experiments/results/paper (under an hour)"
+	@echo "make reproduce    the tables and figures of two papers into experiments/results (hours)"
 	@echo "make guarantees   coverage, noise floor, radii, stability into experiments/results/guarantees (a quarter of an hour)"
 	@echo "make accuracy     errors beside other classifiers into experiments/results/accuracy (hours)"
 	@echo "make dist         wheel and source archive into dist/, checked"
@@ -155,6 +155,7 @@ release-notes: $(VENV)-release/installed
 # folder of their own. experiments/rivals/make_mrcpy_env.sh adds a rival to the benchmark.
 reproduce: $(VENV)/installed-reproduce
 	$(BIN)/python -m experiments paper $(REPRODUCE_FLAGS)
+	$(BIN)/python -m experiments second-paper $(REPRODUCE_FLAGS)
 
 guarantees: $(VENV)/installed-reproduce
 	$(BIN)/python -m experiments guarantees $(REPRODUCE_FLAGS) $(GUARANTEES_FLAGS)

@@ -25,7 +25,7 @@ from experiments.guarantees import (
     smallest_bound,
 )
 from experiments.harness.reporting import Item
-from experiments.paper import bounds_and_times, epsilon, feature_selection, n_max, scalability
+from experiments.paper import bounds_and_times, epsilon, feature_selection, many_samples, n_max, scalability
 from experiments.rivals import cluster, reading, report_times, scale, speed, throughput
 
 
@@ -36,6 +36,7 @@ def _by_name(*items: Item) -> Mapping[str, Item]:
 PAPER_ITEMS = _by_name(
     epsilon.ITEM, n_max.ITEM, scalability.ITEM, bounds_and_times.ITEM, feature_selection.ITEM
 )
+SECOND_PAPER_ITEMS = _by_name(many_samples.ITEM)
 GUARANTEE_ITEMS = _by_name(
     bounds_together.ITEM,
     smallest_bound.ITEM,

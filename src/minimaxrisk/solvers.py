@@ -22,7 +22,14 @@ from sklearn.base import BaseEstimator
 from minimaxrisk._utils.sklearn_private import Interval, StrOptions
 from minimaxrisk.engines.solution import EngineSettings
 
-__all__ = ["ConstraintGeneration", "FirstOrder", "FullLP", "InteriorPoint", "Solver"]
+__all__ = [
+    "ConstraintAndColumnGeneration",
+    "ConstraintGeneration",
+    "FirstOrder",
+    "FullLP",
+    "InteriorPoint",
+    "Solver",
+]
 
 _POSITIVE_INTEGER = Interval(Integral, 1, None, closed="left")
 _MAX_SECONDS = [Interval(Real, 0, None, closed="neither"), None]
@@ -36,6 +43,7 @@ class Solver(BaseEstimator):
     InteriorPoint : The default.
     FirstOrder : For what no dense matrix holds.
     ConstraintGeneration : Algorithm 1 of the paper.
+    ConstraintAndColumnGeneration : The algorithm of its authors' next paper, for many samples and classes.
     FullLP : One linear program.
     """
 
@@ -229,6 +237,88 @@ class ConstraintGeneration(Solver):
         return own | {"initial_features": _checked_columns(self.initial_features, n_features)}
 
 
+class ConstraintAndColumnGeneration(Solver):
+    r"""MRC-CCG: small linear programs, and the samples, sets of labels and features that the last violates.
+
+    For many samples and several classes. The paper's linear program has a constraint for every sample and
+    every set of labels,
+
+    .. math::
+        \min_{\mu, \nu} 1 - \tau^T \mu + \lambda^T |\mu| + \nu \quad \text{s.t.} \quad
+        \frac{\sum_{y \in C} \Phi(x_i, y)^T \mu - 1}{|C|} \le \nu
+
+    Each iteration solves it with some of the constraints and features, and adds those that the solution
+    violates most; the sets of labels are found by sorting the scores. The first ones are what 30 steps of a
+    first-order method suggest. The bounds are those of the best pair, as for every solver: the values of the
+    programs, in which constraints are missing, are none.
+
+    Parameters
+    ----------
+    epsilon_1 : float, default=1e-2
+        :math:`\epsilon_1`, the violation up to which a constraint is not added. At the end
+        :math:`R^* \le R^k \le R^* + \epsilon_1 + \epsilon_2 \|\mu^*\|_1`.
+    epsilon_2 : float, default=1e-5
+        :math:`\epsilon_2`, the violation of a dual constraint up to which its feature is not added, for
+        columns at unit root mean square.
+    n_max : int, default=400
+        :math:`n_{\max}`, the largest numbers of constraints, one of a sample, and of features that are added
+        in an iteration.
+    k_max : int or None, default=200
+        :math:`k_{\max}`, the largest number of iterations; None goes on until nothing is added.
+    max_seconds : float or None, default=None
+        The solver stops when so much time has passed, also within a linear program, as ``InteriorPoint``.
+
+    See Also
+    --------
+    ConstraintGeneration : For many features.
+    FullLP : All samples and features in one program.
+    minimaxrisk.MinimaxRiskClassifier : Takes it as ``solver``.
+
+    References
+    ----------
+    K. Bondugula, S. Mazuelas, A. Pérez, "Efficient Large-Scale Learning of Minimax Risk Classifiers", ICDM
+    2025, arXiv:2511.17626.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from minimaxrisk import MinimaxRiskClassifier
+    >>> from minimaxrisk.solvers import ConstraintAndColumnGeneration
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = MinimaxRiskClassifier(ConstraintAndColumnGeneration(epsilon_1=1e-4)).fit(X, y)
+    >>> bool(model.optimality_gap_ < 1e-3)
+    True
+    """
+
+    _name = "constraint-and-column-generation"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "epsilon_1": [Interval(Real, 0, None, closed="left")],
+        "epsilon_2": [Interval(Real, 0, None, closed="left")],
+        "n_max": [_POSITIVE_INTEGER],
+        "k_max": [_POSITIVE_INTEGER, None],
+        "max_seconds": _MAX_SECONDS,
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon_1: float = 1e-2,
+        epsilon_2: float = 1e-5,
+        n_max: int = 400,
+        k_max: int | None = 200,
+        max_seconds: float | None = None,
+    ) -> None:
+        self.epsilon_1 = epsilon_1
+        self.epsilon_2 = epsilon_2
+        self.n_max = n_max
+        self.k_max = k_max
+        self.max_seconds = max_seconds
+
+    def _own_settings(self, n_features: int) -> dict[str, Any]:
+        own = self.get_params(deep=False)
+        return own | {"max_iter": own.pop("k_max"), "epsilon": own.pop("epsilon_2")}
+
+
 class FullLP(Solver):
     """The paper's MRC-LP: HiGHS solves one linear program with all features, which is slow for many.
 
@@ -263,7 +353,14 @@ class FullLP(Solver):
 
 
 BY_NAME: Mapping[str, Solver] = {
-    each._name: each for each in (InteriorPoint(), FirstOrder(), ConstraintGeneration(), FullLP())
+    each._name: each
+    for each in (
+        InteriorPoint(),
+        FirstOrder(),
+        ConstraintGeneration(),
+        ConstraintAndColumnGeneration(),
+        FullLP(),
+    )
 }
 
 

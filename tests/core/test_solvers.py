@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import time
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -22,12 +25,19 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.estimators.fit_support import engine_settings_of
-from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
+from minimaxrisk.solvers import (
+    ConstraintAndColumnGeneration,
+    ConstraintGeneration,
+    FirstOrder,
+    FullLP,
+    InteriorPoint,
+)
 
 SOLVERS = {
     "interior-point": InteriorPoint(),
     "first-order": FirstOrder(),
     "constraint-generation": ConstraintGeneration(),
+    "constraint-and-column-generation": ConstraintAndColumnGeneration(),
     "full-lp": FullLP(),
 }
 
@@ -57,6 +67,9 @@ def test_parameters_reach_the_engine():
     np.testing.assert_array_equal(found.initial_features, [3, 1])
     assert (found.n_max, found.epsilon, found.max_iter, found.select) == (7, 0.5, 2, "as-printed")
     assert (found.max_seconds, found.gap_tol, found.first_order_gap_tol) == (9.0, 0.1, 0.1)
+    solver = ConstraintAndColumnGeneration(epsilon_1=0.2, epsilon_2=0.3, n_max=7, k_max=2, max_seconds=9.0)
+    found = engine_settings_of(MinimaxRiskClassifier(solver), n_features=4)
+    assert (found.n_max, found.epsilon_1, found.epsilon, found.max_iter) == (7, 0.2, 0.3, 2)
     for solver in (InteriorPoint(max_iter=3, max_seconds=1.0), FirstOrder(max_iter=3, max_seconds=1.0)):
         found = engine_settings_of(MinimaxRiskClassifier(solver), n_features=4)
         assert found == EngineSettings(found.solver, max_iter=3, max_seconds=1.0)
@@ -91,6 +104,10 @@ def test_searches_reach_the_parameters_of_a_solver(study):
         (ConstraintGeneration(initial_features=[-1]), "column index -1"),
         (ConstraintGeneration(initial_features=[0.5]), "must be 'correlation', 'first-order' or a 1-D array"),
         (ConstraintGeneration(initial_features=[[0]]), "must be 'correlation', 'first-order' or a 1-D array"),
+        (ConstraintAndColumnGeneration(epsilon_1=-1.0), "The 'epsilon_1' parameter"),
+        (ConstraintAndColumnGeneration(epsilon_2=-1.0), "The 'epsilon_2' parameter"),
+        (ConstraintAndColumnGeneration(n_max=0), "The 'n_max' parameter of ConstraintAndColumn"),
+        (ConstraintAndColumnGeneration(k_max=0), "The 'k_max' parameter of ConstraintAndColumn"),
         (InteriorPoint(max_iter=0), "The 'max_iter' parameter of InteriorPoint"),
         (FirstOrder(max_iter=1.5), "The 'max_iter' parameter of FirstOrder"),
         (FullLP(max_seconds=0.0), "The 'max_seconds' parameter of FullLP"),
@@ -132,6 +149,7 @@ AT_ONCE = 1e-9
         (InteriorPoint(max_seconds=AT_ONCE), 1),
         (FirstOrder(max_seconds=AT_ONCE), 1),
         (ConstraintGeneration(n_max=5, max_seconds=AT_ONCE), 1),
+        (ConstraintAndColumnGeneration(n_max=5, max_seconds=AT_ONCE), 1),
     ],
 )
 def test_out_of_time_the_bounds_are_valid_and_a_warning_names_the_gap(study, solver, n_iter):
@@ -166,6 +184,55 @@ def test_a_long_linear_program_is_stopped_between_two_pivots():
         machine = L1SVMClassifier(solver=FullLP(max_seconds=0.3)).fit(X, np.arange(120) % 3)
     assert not machine.converged_
     assert machine.objective_lower_ <= machine.objective_
+
+
+@pytest.mark.parametrize("solver", [FullLP, ConstraintGeneration, ConstraintAndColumnGeneration])
+def test_limits_hold_also_while_a_program_is_written_or_presolved(solver):
+    """One program of ten classes takes seconds to write, and as many to presolve."""
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 10
+    X = rng.standard_normal((4000, 60)) + rng.standard_normal((10, 60))[y]
+    start = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="stopped at max_seconds=1 "):
+        MinimaxRiskClassifier(solver(max_seconds=1.0)).fit(X, y)
+    assert time.perf_counter() - start < 3.0  # the limit, a second more, and a busy machine
+
+
+@contextmanager
+def alarm(error, seconds):
+    """Raise an error from a signal handler after some seconds."""
+
+    def strike(number, frame):
+        raise error
+
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no alarms")
+@pytest.mark.parametrize("error", [TimeoutError, KeyboardInterrupt, ValueError])
+def test_what_a_signal_handler_raises_ends_a_long_linear_program(error):
+    """HiGHS works when the alarm strikes: all of 120 x 4000 at once takes it many seconds."""
+    large = make_expression(120, 4000, random_state=0)
+    start = time.perf_counter()
+    with pytest.raises(error), alarm(error, 1.5):
+        MinimaxRiskClassifier(FullLP()).fit(large.data, large.target)
+    assert time.perf_counter() - start < 3.5
+
+
+@pytest.mark.parametrize("error", [TimeoutError, KeyboardInterrupt, ArithmeticError])
+@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+def test_what_a_callback_raises_ends_the_fit(study, solver, error):
+    def callback(record):
+        raise error
+
+    with pytest.raises(error):
+        MinimaxRiskClassifier(solver, callback=callback).fit(*study)
 
 
 def test_with_time_enough_nothing_changes(study):

@@ -63,6 +63,7 @@ TRUSTED = (
     "minimaxrisk.features.kernel.KernelSpace",
     "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
     "minimaxrisk.problem.rule.LinearRule",
+    "minimaxrisk.solvers.ConstraintAndColumnGeneration",
     "minimaxrisk.solvers.ConstraintGeneration",
     "minimaxrisk.solvers.FirstOrder",
     "minimaxrisk.solvers.FullLP",

@@ -24,6 +24,9 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_point_demands,
     refuse_too_large,
 )
+from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
+    constraint_and_column_generation,
+)
 from minimaxrisk.engines.linear_programs.constraint_generation import (
     by_columns,
     by_correlation,
@@ -51,13 +54,17 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
     Where the engine ended before it converged, the solution's remark says why.
     """
     solver, limit = _solver_for(problem, settings), TimeLimit(settings.max_seconds, monitor)
+    settings = replace(settings, deadline=limit.deadline)
     if solver == "interior-point":
         solution = _by_interior_point(problem, settings, limit)
     elif solver == "first-order":
         solution = first_order(problem, settings, limit)
+    elif solver == "constraint-and-column-generation":
+        solution = constraint_and_column_generation(problem, settings, limit)
     else:
         solution = solve_by_simplex(problem, problem.objective, settings, limit, limit.deadline)
-    solution.out_of_time |= limit.has_stopped
+    # A linear program ends at the limit without a call of the monitor.
+    solution.out_of_time |= limit.has_stopped or (limit.is_over and not solution.stopped)
     remarks = [solution.remark, _remark_on_auto(problem, settings, solution)]
     remarks += [_remark_on_first_order(problem, settings, solution) or remark_on_end(settings, solution)]
     solution.remark = ". ".join(remark for remark in remarks if remark)
@@ -79,7 +86,7 @@ def remark_on_end(settings: EngineSettings, solution: Solution, gap: float | Non
     """Why the engine stopped, with the gap that it leaves; empty if it converged or the caller stopped it."""
     if solution.converged or solution.interrupted or (solution.stopped and not solution.out_of_time):
         return ""
-    name = "k_max" if settings.solver == "constraint-generation" else "max_iter"
+    name = "k_max" if settings.solver.startswith("constraint-") else "max_iter"
     name = "max_seconds" if solution.out_of_time else name
     value = settings.max_seconds if solution.out_of_time else settings.max_iter
     reached = "" if value is None else f" at {name}={value:g}"

@@ -30,12 +30,14 @@ class EngineSettings:
     solver: str
     initial_features: str | IntArray = "correlation"
     n_max: int = 100
-    epsilon: float = 1e-4
+    epsilon: float = 1e-4  # of features
+    epsilon_1: float = 1e-2  # of instances
     select: str = "in-out"
     gap_tol: float = GAP_TOL
     first_order_gap_tol: float = FIRST_ORDER_GAP_TOL
     max_iter: int | None = None
     max_seconds: float | None = None
+    deadline: float = np.inf  # of ``time.perf_counter``: when the seconds of this problem are over
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,13 @@ class TimeLimit:
         self.has_stopped = False
         self._monitor = monitor
 
+    @property
+    def is_over(self) -> bool:
+        return time.perf_counter() >= self.deadline
+
     def __call__(self, record: IterationRecord) -> bool:
         is_stopped = self._monitor is not None and self._monitor(record)
-        self.has_stopped = time.perf_counter() >= self.deadline
+        self.has_stopped = self.is_over
         return is_stopped or self.has_stopped
 
 

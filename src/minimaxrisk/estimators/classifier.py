@@ -65,7 +65,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         ``"interior-point"`` ends at the exact vertex; ``"first-order"`` needs no more memory than the data
         and comes as near to the optimum as ``gap_tol`` says, for many samples with many features, such as
         texts; ``"constraint-generation"`` solves small linear programs and adds the features that the last
-        solution violates most; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
+        solution violates most, ``"constraint-and-column-generation"`` samples and sets of labels too, to a
+        gap of about 0.01; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
         ``"auto"`` is the interior point, or first-order, with a warning, where the interior point would take
         more than half an hour or 8 GB. The optimum is the same. An object of ``minimaxrisk.solvers``, such as
         ``InteriorPoint(max_seconds=60)``, has the parameters of its solver, and a limit of time.

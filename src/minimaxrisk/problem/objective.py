@@ -33,7 +33,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.problem.rule import instance_thresholds
+from minimaxrisk.problem.rule import best_sets, instance_thresholds
 
 
 @dataclass(frozen=True)
@@ -114,16 +114,9 @@ class BayesError:
 
         Soft masses over instances, shared alike by the labels that attain phi_i.
         """
-        order = np.argsort(-scores, axis=0, kind="stable")
-        descending = np.take_along_axis(scores, order, axis=0)
-        sizes = np.arange(1, len(scores) + 1)[:, None]
-        phi_of_size = (np.cumsum(descending, axis=0) - 1.0) / sizes
-        best = np.argmax(phi_of_size, axis=0)
-        phi = phi_of_size[best, np.arange(scores.shape[1])]
+        phi, is_in = best_sets(scores)
         over_instances = self.marginal.soft_masses(phi, temperature)
-        rank = np.empty_like(order)
-        np.put_along_axis(rank, order, np.broadcast_to(sizes - 1, order.shape), axis=0)
-        return np.where(rank <= best, over_instances / (best + 1.0), 0.0)
+        return np.where(is_in, over_instances / is_in.sum(axis=0), 0.0)
 
 
 @dataclass(frozen=True)

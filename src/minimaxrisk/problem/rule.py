@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, columns_of
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, columns_of
 from minimaxrisk._utils.stored_tables import product_with_columns, some_rows_at_a_time
 from minimaxrisk.features.kernel import KernelFunction, KernelSpace
 from minimaxrisk.features.matrix import Coding, ColumnScale
@@ -46,6 +46,18 @@ def instance_thresholds(scores: FloatArray) -> FloatArray:
     sizes = np.arange(1, scores.shape[0] + 1)[:, None]
     best: FloatArray = np.max((np.cumsum(descending, axis=0) - 1.0) / sizes, axis=0)
     return best
+
+
+def best_sets(scores: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """phi_x for each instance (n), and the labels of a subset that attains it (K x n)."""
+    order = np.argsort(-scores, axis=0, kind="stable")
+    descending = np.take_along_axis(scores, order, axis=0)
+    sizes = np.arange(1, len(scores) + 1)[:, None]
+    phi_of_size = (np.cumsum(descending, axis=0) - 1.0) / sizes
+    best = np.argmax(phi_of_size, axis=0)
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.broadcast_to(sizes - 1, order.shape), axis=0)
+    return phi_of_size[best, np.arange(scores.shape[1])], rank <= best
 
 
 def total_excess(scores: FloatArray, phi: float) -> FloatArray:

@@ -384,6 +384,7 @@ def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
     # 2) HiGHS.
     finished, failure = _by_constraint_generation(search, n_iterations, monitor, has_limit=is_accurate)
     best.interrupted, best.stopped = finished.interrupted, finished.stopped
+    best.out_of_time = finished.out_of_time
     best.converged = finished.converged
     # 3) Keep what is better, and say what happened.
     best.offer_distribution(finished.distribution, finished.lower)
@@ -421,6 +422,7 @@ def _by_constraint_generation(
             epsilon=FINISHED_VIOLATION,
             gap_tol=gap_tol,
             max_iter=None if settings.max_iter is None else settings.max_iter - n_iterations - 1,
+            deadline=settings.deadline,
             monitor=monitor,
             warm_start=WarmStart(finished, guess, most_pivots(search.problem) if has_limit else None),
         )

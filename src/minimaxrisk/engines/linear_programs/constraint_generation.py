@@ -28,9 +28,14 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram, TimeLimitError
+from minimaxrisk.engines.linear_programs.highs import (
+    SMALLEST_TOLERANCE,
+    LinearProgramSolution,
+    RangeProgram,
+    TimeLimitError,
+)
 from minimaxrisk.engines.solution import Face, Monitor, Solution, Stage
-from minimaxrisk.features.matrix import Coding, squared_norm
+from minimaxrisk.features.matrix import Coding, slices_of, squared_norm
 from minimaxrisk.problem.objective import (
     BayesError,
     ExpectedLoss,
@@ -68,7 +73,11 @@ def by_first_order(problem: Box, objective: SmoothableObjective, n_components: i
     """
     if n_components >= problem.tau.size:
         return np.arange(problem.tau.size)
-    mu, answer = _first_order_pair(problem, objective)
+    return most_important(problem, *first_order_pair(problem, objective), n_components)
+
+
+def most_important(problem: Box, mu: FloatArray, answer: FloatArray, n_components: int) -> IntArray:
+    """The largest coefficients, and after those the components that the adversary's answer violates most."""
     size, violation = np.abs(mu).ravel(), _violation(problem, answer)
     return np.sort(np.lexsort((-violation, -size))[:n_components])
 
@@ -80,7 +89,7 @@ def by_columns(problem: Box, columns: IntArray) -> IntArray:
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
-def _first_order_pair(problem: Box, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
+def first_order_pair(problem: Box, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
     """Coefficients, and the adversary's answer at which their last gradient was taken.
 
     The gradient of the smoothed conjugate is the moments of that answer, and its curvature is limited by the
@@ -108,6 +117,8 @@ def _violation(problem: Box, distribution: FloatArray) -> FloatArray:
 
 # Multipliers up to this size count as zero; the certified bound is that of the others.
 NEGLIGIBLE_MULTIPLIER = 1e-10
+# Entries of the rows that are written at a time.
+ROW_ELEMENTS = 1 << 20
 # By how much a thin constraint is magnified at most, and the mass with it.
 LARGEST_FACTOR = 1e2
 
@@ -151,7 +162,7 @@ class Master:
         if (self._factor > 1.0).any():
             self._unit *= LARGEST_FACTOR
             tolerance = SMALLEST_TOLERANCE
-        fixed = _fixed_part(objective, problem.coding, problem.n_instances, self._unit)
+        fixed = self._fixed()
         self._n_columns = len(fixed.cost)
         self._program = RangeProgram(
             fixed.cost,
@@ -165,20 +176,30 @@ class Master:
             deadline=deadline,
         )
 
+    def _fixed(self) -> FixedPart:
+        return _fixed_part(self._objective, self.problem.coding, self.problem.n_instances, self._unit)
+
     def close(self) -> None:
         """End the solver's thread."""
         self._program.close()
 
     def add(self, components: IntArray) -> None:
         """Let the moment constraints of these components of Phi take part."""
-        if len(components) == 0:
-            return
+        # In parts, between which a limit of time is looked at: rows of many instances take long to write.
+        for part in slices_of(slice(0, len(components)), max(1, ROW_ELEMENTS // self.problem.n_instances)):
+            self._program.check_time()
+            self._add(components[part])
+
+    def _add(self, components: IntArray) -> None:
         factor = self._factor[components]
         tau = self._unit * factor * self.problem.tau.ravel()[components]
         width = self._unit * factor * self.problem.lam.ravel()[components]
-        rows = sparse.diags_array(factor) @ _moment_rows(self.problem, components, self._n_columns)
+        rows = sparse.diags_array(factor) @ self._moment_rows(components)
         self._program.add_rows(sparse.csr_array(rows), tau - width, tau + width)
         self.components = np.concatenate([self.components, components])
+
+    def _moment_rows(self, components: IntArray) -> sparse.csr_array:
+        return _moment_rows(self.problem, components, self._n_columns)
 
     def drop(self, positions: IntArray) -> None:
         """Forget components by position; their rows must be basic."""
@@ -211,21 +232,26 @@ class Master:
 
     def solve(self) -> MasterSolution:
         """Optimise over the constraints that take part."""
-        found = self._program.solve()
+        return self._solution(self._program.solve())
+
+    def _distribution(self, columns: FloatArray) -> FloatArray:
+        """The masses w (K x n) of a solution, with the mass that the program has."""
         centre = self.problem.centre
-        n_classes, n = centre.shape
-        w = found.columns[: n_classes * n].reshape(n_classes, n) / self._unit
+        return columns[: centre.size].reshape(centre.shape)
+
+    def _solution(self, found: LinearProgramSolution) -> MasterSolution:
+        w = self._distribution(found.columns) / self._unit
         # Basic rows have multiplier zero, and so have many others where the program is degenerate; HiGHS
         # returns rounding errors there, which would count as selected features.
         multipliers = self._factor[self.components] * found.added_row_duals
         is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
         stage = Stage(self.components.copy(), np.where(is_zero, 0.0, multipliers))
-        distribution = self._objective.repaired(w, centre)
+        distribution = self._objective.repaired(w, self.problem.centre)
         return MasterSolution(stage, distribution, found.added_row_is_basic, found.n_pivots)
 
 
 @dataclass
-class _FixedPart:
+class FixedPart:
     """The columns, and the rows that do not depend on the features, by their entries.
 
     Joining blocks with SciPy took as long as HiGHS takes for a small program.
@@ -271,15 +297,15 @@ class _FixedPart:
         return sparse.csr_array((value, (row, column)), shape=(len(self.lower), len(self.cost)))
 
 
-def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _FixedPart:
+def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> FixedPart:
     n_w = coding.n_classes * n
     no_bound, each = np.full(n_w, np.inf), np.arange(n_w)
     if isinstance(objective, ExpectedLoss):
-        part = _FixedPart(-objective.loss.ravel(), no_bound)
+        part = FixedPart(-objective.loss.ravel(), no_bound)
         part.add_masses(objective.marginal, coding.n_classes, n, unit)
     elif isinstance(objective, HingeLoss):
         # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
-        part = _FixedPart(-np.ones(n_w), unit * objective.mass.ravel())
+        part = FixedPart(-np.ones(n_w), unit * objective.mass.ravel())
         if objective.has_intercept:
             signs, zero = np.repeat(coding.matrix[0], n), np.zeros(1)
             part.add_rows(np.zeros_like(each), each, signs, lower=zero, upper=zero)
@@ -290,10 +316,10 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> _F
         most = no_bound
         if isinstance(objective.marginal, KnownMarginal):
             most = unit * np.tile(objective.marginal.masses, 2)
-        part = _FixedPart(np.full(n_w, 0.5), most)
+        part = FixedPart(np.full(n_w, 0.5), most)
     else:
         # max 1 - sum r  with  w_yi - r_i <= 0  and known masses
-        part = _FixedPart(np.concatenate([np.zeros(n_w), np.ones(n)]), np.full(n_w + n, np.inf))
+        part = FixedPart(np.concatenate([np.zeros(n_w), np.ones(n)]), np.full(n_w + n, np.inf))
         part.add_rows(
             row=np.tile(each, 2),
             column=np.concatenate([each, n_w + each % n]),
@@ -372,7 +398,7 @@ def constraint_generation(
     """
     best = warm_start.best if warm_start else Solution.trivial(problem, objective)
     best.solver = best.solver or "constraint-generation"
-    inner = _InnerPoint(problem.centre, problem.tau)
+    inner = InnerPoint(problem.centre, problem.tau)
     is_as_printed = select == "as-printed"
     accepted = epsilon if is_as_printed else _accepted_violation(problem, epsilon)
     incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
@@ -399,7 +425,7 @@ def constraint_generation(
                 by_violation = is_as_printed or current < previous - STRICT_DECREASE
                 violated = violation > accepted
                 violated[master.components] = False
-                incoming = _first(n_max, np.flatnonzero(violated), -violation if by_violation else reach)
+                incoming = first_by(n_max, np.flatnonzero(violated), -violation if by_violation else reach)
                 # A component leaves, by position, if its constraint has room and its multiplier is zero.
                 over_satisfied = found.is_basic & (violation[master.components] < -ROOM)
                 outgoing = np.flatnonzero(over_satisfied & by_violation)
@@ -430,7 +456,7 @@ def constraint_generation(
 
 
 @dataclass
-class _InnerPoint:
+class InnerPoint:
     """A distribution inside the uncertainty set that follows the solutions of the programs."""
 
     distribution: FloatArray
@@ -484,7 +510,7 @@ def _certify(
     return current
 
 
-def _first(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
+def first_by(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
     """The (at most) ``n_max`` candidates of lowest rank, in ascending order of component."""
     if len(candidates) <= n_max:
         return candidates

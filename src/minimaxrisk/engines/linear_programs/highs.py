@@ -1,10 +1,10 @@
-"""The only module that talks to HiGHS: a linear program whose range rows come and go."""
+"""The only module that talks to HiGHS: a linear program that gets rows and columns."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -21,6 +21,8 @@ except ImportError:  # the interior point works without it, for example on machi
 
 # The smallest feasibility tolerance that HiGHS takes.
 SMALLEST_TOLERANCE = 1e-10
+# Seconds between two looks at the clock while HiGHS works; signals are handled at once.
+CHECK_EVERY = 0.1
 
 
 class SolverError(RuntimeError):
@@ -44,6 +46,7 @@ class LinearProgramSolution:
     """A copy of what HiGHS found, which HiGHS discards at the next edit."""
 
     columns: FloatArray
+    fixed_row_duals: FloatArray
     added_row_duals: FloatArray  # non-negative at an active lower side, non-positive at an upper one
     added_row_is_basic: BoolArray
     n_pivots: int
@@ -78,6 +81,7 @@ class RangeProgram:
             )
         self._interrupt = Event()
         self._deadline = deadline
+        self._is_left_alone = False
         self._pivots_left: int | None = None
         self._n_fixed = fixed_rows.shape[0]
         self._highs = highspy.Highs()
@@ -103,7 +107,12 @@ class RangeProgram:
 
     def close(self) -> None:
         """End the thread."""
-        self._thread.shutdown(wait=True)
+        self._thread.shutdown(wait=not self._is_left_alone)
+
+    def check_time(self) -> None:
+        """Raise ``TimeLimitError`` after the deadline."""
+        if time.perf_counter() >= self._deadline:
+            raise TimeLimitError
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         """Append range rows; a basis that was optimal stays dual feasible."""
@@ -128,6 +137,21 @@ class RangeProgram:
         if len(positions):
             rows = (positions + self._n_fixed).astype(np.int32)
             self._do("deleteRows", len(rows), rows)
+
+    def add_columns(self, cost: FloatArray, columns: sparse.csc_array) -> None:
+        """Append non-negative columns; a basis that was optimal stays primal feasible."""
+        n = len(cost)
+        self._do(
+            "addCols",
+            n,
+            cost,
+            np.zeros(n),
+            np.full(n, highspy.kHighsInf),
+            columns.nnz,
+            columns.indptr[:-1].astype(np.int32),
+            columns.indices.astype(np.int32),
+            columns.data,
+        )
 
     def set_basis(
         self, basic_columns: BoolArray, full_columns: BoolArray, basic_rows: BoolArray, at_upper: BoolArray
@@ -162,7 +186,7 @@ class RangeProgram:
                 return self._solution()
             if self._pivots_left is not None and status == highspy.HighsModelStatus.kIterationLimit:
                 raise PivotLimitError(self._n_pivots())
-            if self._interrupt.is_set():
+            if self._interrupt.is_set() or status == highspy.HighsModelStatus.kTimeLimit:
                 raise TimeLimitError
             statuses.append(f"{attempt}: {self._highs.modelStatusToString(status)}")
         raise SolverError(
@@ -176,18 +200,26 @@ class RangeProgram:
         self._interrupt.clear()
         if self._pivots_left is not None:
             self._set_options(simplex_iteration_limit=self._pivots_left)
+        self.check_time()
+        if np.isfinite(self._deadline):
+            # HiGHS adds up the time of all its runs.
+            left = self._deadline - time.perf_counter()
+            self._set_options(time_limit=self._highs.getRunTime() + max(0.0, left))
         job = self._thread.submit(self._highs.run)
         try:
-            while not job.done():
-                try:
-                    job.result(timeout=0.1)
-                except TimeoutError:
-                    if time.perf_counter() >= self._deadline:
-                        self._interrupt.set()
-        except KeyboardInterrupt:
+            # Not ``job.result(timeout)``: its TimeoutError could not be told from one of a signal handler.
+            while wait([job], timeout=CHECK_EVERY).not_done:
+                if self._interrupt.is_set():
+                    raise TimeLimitError
+                if time.perf_counter() >= self._deadline:
+                    self._interrupt.set()
+        except BaseException:
+            # Out of time, Ctrl-C, or whatever else a signal handler raises. Presolve looks at no clock and
+            # has no callback: where HiGHS does not stop at once, its thread ends alone when presolve does.
             self._interrupt.set()
-            job.result()
+            self._is_left_alone = bool(wait([job], timeout=CHECK_EVERY).not_done)
             raise
+        job.result()
         if self._pivots_left is not None:
             self._pivots_left = max(0, self._pivots_left - self._n_pivots())
         return self._highs.getModelStatus()
@@ -199,9 +231,11 @@ class RangeProgram:
         basic_rows = -np.asarray(basic)[np.asarray(basic) < 0] - 1  # HiGHS writes row i as -(i + 1)
         is_basic = np.zeros(self._n_fixed + n_added, dtype=np.bool_)
         is_basic[basic_rows] = True
+        row_duals = np.array(solution.row_dual)
         return LinearProgramSolution(
             columns=np.array(solution.col_value),
-            added_row_duals=np.array(solution.row_dual[self._n_fixed :]),
+            fixed_row_duals=row_duals[: self._n_fixed],
+            added_row_duals=row_duals[self._n_fixed :],
             added_row_is_basic=is_basic[self._n_fixed :],
             n_pivots=self._n_pivots(),
         )
