@@ -7,10 +7,13 @@ import pytest
 
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.engines import dispatch
+from minimaxrisk.engines.class_blocks import ClassBlocks, blocks_are_cheaper
+from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.moment_space import is_for_moment_space, moment_space
-from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.engines.moment_space import has_many_classes, is_for_moment_space, moment_space
+from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.problem.pose import pose
+from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple
 
@@ -93,3 +96,65 @@ def test_many_instances_take_it_and_the_others_go_on_where_it_does_not_converge(
     assert verify(model, X, y).valid
     assert model.worst_case_error_ == pytest.approx(asked[0].upper, abs=1e-6)
     assert (len(model.history_) == len(asked[0].history)) == is_enough
+
+
+def test_class_blocks_solve_the_matrix_that_they_stand_for():
+    rng = np.random.default_rng(0)
+    Z, (own, share) = rng.standard_normal((30, 4)), rng.random((2, 30, 9))
+    # Weights as near an optimum, where the factors alone lose half of the digits.
+    own, gamma, of_mu = own**20, 1e8 * rng.random(30), 1e-6 * rng.random((9, 4))
+    of_classes = [Z.T @ np.diag(share[:, k]) for k in range(9)]
+    shared = np.vstack(of_classes)
+    matrix = shared * gamma @ shared.T + np.diag(of_mu.ravel())
+    for k in range(9):
+        block = slice(4 * k, 4 * k + 4)
+        matrix[block, block] += Z.T @ np.diag(own[:, k]) @ Z
+    right = matrix @ rng.standard_normal(36)
+    found = ClassBlocks(Z, own, share, gamma, of_mu).solve(right)
+    assert np.abs(matrix @ found - right).max() <= 1e-12 * np.abs(right).max()
+
+
+@pytest.mark.parametrize("kind", ["plain", "collinear", "no intercept"])
+@pytest.mark.parametrize("radius", [0.1, 1.0])
+def test_many_classes_have_the_optimum_of_the_linear_program(kind, radius):
+    for seed, n_classes in enumerate((6, 8)):
+        X, y = study(seed, 24, 6, n_classes)
+        if kind == "collinear":
+            X = np.column_stack([X, X[:, 0] + 1e-6 * X[:, 1]])
+        problem = problem_of(X, y, radius, fit_intercept=kind != "no intercept")
+        assert blocks_are_cheaper(*problem.features.shape, n_classes)
+        expected = full_lp(problem, problem.objective)
+        found = moment_space(problem, EngineSettings("auto"))
+        assert found.converged
+        assert found.upper == pytest.approx(expected.upper, abs=1e-7)
+        assert found.lower <= expected.upper + 1e-9
+
+
+def test_many_classes_take_one_matrix(monkeypatch):
+    X, y = study(2, 120, 5, 50)
+    asked = []
+
+    def spy(problem, settings, monitor):
+        asked.append(problem)
+        return moment_space(problem, settings, monitor)
+
+    monkeypatch.setattr(dispatch, "moment_space", spy)
+    model = MinimaxRiskClassifier(radius=0.5).fit(X, y)
+    (problem,) = asked
+    assert has_many_classes(problem)
+    assert verify(model, X, y).valid
+    assert model.optimality_gap_ <= 1e-9
+    settings = EngineSettings("auto", gap_tol=1e-4)
+    expected = interior_point(problem, EngineSettings("auto"))
+    assert model.worst_case_error_ == pytest.approx(expected.upper, abs=2e-6)
+    # Bounds and rough coefficients end where they are enough.
+    (bounds,) = dispatch.bound_minimax_risks([problem], settings, Enough(1e-3))
+    assert bounds.lower <= expected.upper <= bounds.upper <= expected.upper + 1e-3
+    assert bounds.upper > expected.upper + 1e-6
+    (near,) = dispatch.approach_minimax_risks([problem], settings)
+    assert 1e-6 < upper_bound(problem, problem.objective, near) - expected.upper <= 1e-4
+    assert len(asked) == 3
+    # Not for small problems, nor with as many columns as instances, nor with known masses.
+    for rows, columns, n_classes in ((60, 5, 50), (120, 5, 10), (120, 70, 50)):
+        assert not has_many_classes(problem_of(*study(2, rows, columns, n_classes), 0.5))
+    assert not has_many_classes(problem_of(X, y, 0.5, marginal_is_known=True))

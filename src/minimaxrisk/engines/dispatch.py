@@ -31,7 +31,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import (
     constraint_generation,
     full_lp,
 )
-from minimaxrisk.engines.moment_space import is_for_moment_space, moment_space
+from minimaxrisk.engines.moment_space import has_many_classes, is_for_moment_space, moment_space
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
     Bounds,
@@ -67,7 +67,7 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
 def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
     """By the matrices that are smallest, and where rounding ends that too soon by the others."""
     is_generated = has_many_instances(problem)
-    if is_generated and is_for_moment_space(problem):
+    if has_many_classes(problem) or (is_generated and is_for_moment_space(problem)):
         found = moment_space(problem, settings, limit)
         if found.converged or found.stopped or found.interrupted:
             return found
@@ -146,7 +146,7 @@ def _with_own_values(problem: Box) -> Box:
 
 
 def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bounds:
-    if _solver_for(problem, settings) == "interior-point":
+    if _solver_for(problem, settings) == "interior-point" and not has_many_classes(problem):
         engine = generated_bounds if has_many_instances(problem) else interior_bounds
         return engine(problem, settings, enough, TimeLimit(settings.max_seconds))
     solution = _solved_alone(problem, settings, enough.stops)
@@ -155,11 +155,12 @@ def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bou
 
 def _approach_alone(problem: Box, settings: EngineSettings) -> FloatArray:
     near = None
-    if _solver_for(problem, settings) == "interior-point":
+    if _solver_for(problem, settings) == "interior-point" and not has_many_classes(problem):
         engine = generated_approach if has_many_instances(problem) else interior_approach
         near = engine(problem, settings, TimeLimit(settings.max_seconds))
     if near is None:
-        near = _solved_alone(problem, settings)
+        stops = Enough(settings.gap_tol).stops if has_many_classes(problem) else None
+        near = _solved_alone(problem, settings, stops)
     if near.interrupted:
         raise KeyboardInterrupt
     return near.mu
