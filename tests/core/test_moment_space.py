@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.engines import dispatch
@@ -158,3 +159,17 @@ def test_many_classes_take_one_matrix(monkeypatch):
     for rows, columns, n_classes in ((60, 5, 50), (120, 5, 10), (120, 70, 50)):
         assert not has_many_classes(problem_of(*study(2, rows, columns, n_classes), 0.5))
     assert not has_many_classes(problem_of(X, y, 0.5, marginal_is_known=True))
+
+
+def test_a_thousand_classes_end_with_the_pair_at_hand(monkeypatch):
+    """Other engines would have a matrix for each class."""
+    monkeypatch.setattr("minimaxrisk.engines.moment_space.MOST_MASSES_MOVED", 0)
+    monkeypatch.setattr("minimaxrisk.engines.moment_space.FEWEST_STEPS", 9)
+    X, y = study(3, 200, 4, 80)
+    with pytest.warns(
+        ConvergenceWarning, match=r"stopped with an optimality gap of .*; the bounds are valid"
+    ):
+        model = MinimaxRiskClassifier(radius=0.5).fit(X, y)
+    assert (len(model.history_), model.converged_) == (9, False)
+    assert 1e-4 < model.optimality_gap_ < 0.2
+    assert verify(model, X, y).valid

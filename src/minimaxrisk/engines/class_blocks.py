@@ -69,21 +69,19 @@ class ClassBlocks:
     def solve(self, right: FloatArray) -> FloatArray:
         """The solution (K d), by conjugate gradients from the first guess of the factors."""
         best = solution = self._nearly(right)
-        left = right - self._times(solution)
+        left, direction, size = right - self._times(solution), 0.0 * right, 1.0
         smallest, enough = float(np.abs(left).max()), LEFT * float(np.abs(right).max())
-        direction = towards = self._nearly(left)
-        size = float(left @ towards)
+        before = left
         for _ in range(MOST_STEPS):
             if not (smallest > enough and size):
                 break
+            towards = self._nearly(left)
+            # Polak and Ribiere's factor: the guesses are not exactly symmetric.
+            share = max(0.0, float((left - before) @ towards) / size)
+            direction, size = towards + share * direction, float(left @ towards)
             bent = self._times(direction)
             length = size / float(direction @ bent)
-            solution = solution + length * direction
-            now = left - length * bent
-            towards = self._nearly(now)
-            # Polak and Ribiere's factor: the guesses are not exactly symmetric.
-            share = max(0.0, float((now - left) @ towards) / size)
-            direction, left, size = towards + share * direction, now, float(now @ towards)
+            solution, before, left = solution + length * direction, left, left - length * bent
             remains = float(np.abs(right - self._times(solution)).max())
             if remains < smallest:
                 best, smallest = solution, remains

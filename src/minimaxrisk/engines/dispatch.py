@@ -22,6 +22,7 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_bounds,
     interior_point,
     interior_point_demands,
+    most_pivots,
     refuse_too_large,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import (
@@ -65,11 +66,15 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
 
 
 def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
-    """By the matrices that are smallest, and where rounding ends that too soon by the others."""
-    is_generated = has_many_instances(problem)
-    if has_many_classes(problem) or (is_generated and is_for_moment_space(problem)):
+    """By the matrices that are smallest, and where rounding ends that too soon by the others.
+
+    Not where the others have one for each of so many classes that they would take hours.
+    """
+    is_generated, is_of_many = has_many_instances(problem), has_many_classes(problem)
+    if is_of_many or (is_generated and is_for_moment_space(problem)):
         found = moment_space(problem, settings, limit)
-        if found.converged or found.stopped or found.interrupted:
+        is_last = is_of_many and most_pivots(problem) == 0
+        if found.converged or found.stopped or found.interrupted or is_last:
             return found
     is_generated = is_generated or is_worth_a_coarse_start(problem)
     return (instance_generation if is_generated else interior_point)(problem, settings, limit)
