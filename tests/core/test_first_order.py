@@ -325,6 +325,11 @@ def test_what_is_too_much_for_the_interior_point():
     assert not is_too_large(100_000, 201)
     assert not is_too_large(2000, 10**7)
     assert not is_too_large(2000, 10**5, 200)
+    # A matrix for each class, unless they share one.
+    assert is_too_large(2000, 5001, 1000)
+    assert is_too_large(3000, 6, 1000)
+    assert not is_too_large(2000, 6, 1000)
+    assert "about 0.77 GB and 3.1 minutes" in str(engine.demands_of_sizes(2000, 6, 1000))
     for info in REGISTRY.values():
         for n_blocks in (1, info.n_classes):
             assert not is_too_large(info.n_samples, info.n_features + 1, n_blocks)

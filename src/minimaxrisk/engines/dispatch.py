@@ -22,6 +22,7 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_bounds,
     interior_point,
     interior_point_demands,
+    most_pivots,
     refuse_too_large,
 )
 from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
@@ -72,13 +73,16 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
 
 
 def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
-    """By the matrices that are smallest, and where rounding ends that too soon by the others."""
-    is_generated = has_many_instances(problem)
-    if is_generated and is_for_moment_space(problem):
+    """By the matrices that are smallest, and where rounding ends that too soon by the others.
+
+    Not where those would take much longer; then the pair at hand is what there is.
+    """
+    if is_for_moment_space(problem):
         found = moment_space(problem, settings, limit)
-        if found.converged or found.stopped or found.interrupted:
+        is_last = found.out_of_time or most_pivots(problem) == 0
+        if found.converged or found.stopped or found.interrupted or is_last:
             return found
-    is_generated = is_generated or is_worth_a_coarse_start(problem)
+    is_generated = has_many_instances(problem) or is_worth_a_coarse_start(problem)
     return (instance_generation if is_generated else interior_point)(problem, settings, limit)
 
 
@@ -153,7 +157,7 @@ def _with_own_values(problem: Box) -> Box:
 
 
 def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bounds:
-    if _solver_for(problem, settings) == "interior-point":
+    if _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem):
         engine = generated_bounds if has_many_instances(problem) else interior_bounds
         return engine(problem, settings, enough, TimeLimit(settings.max_seconds))
     solution = _solved_alone(problem, settings, enough.stops)
@@ -162,11 +166,12 @@ def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bou
 
 def _approach_alone(problem: Box, settings: EngineSettings) -> FloatArray:
     near = None
-    if _solver_for(problem, settings) == "interior-point":
+    if _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem):
         engine = generated_approach if has_many_instances(problem) else interior_approach
         near = engine(problem, settings, TimeLimit(settings.max_seconds))
     if near is None:
-        near = _solved_alone(problem, settings)
+        stops = Enough(settings.gap_tol).stops if is_for_moment_space(problem) else None
+        near = _solved_alone(problem, settings, stops)
     if near.interrupted:
         raise KeyboardInterrupt
     return near.mu

@@ -49,6 +49,8 @@ FEWEST_OF_CUMULANT = 2.5
 FEWEST_OF_CLASS = 8
 # Mean kurtosis of the columns beyond which tails are heavy; normal ones have 3, exponential ones 9.
 HEAVY_TAILS = 9.0
+# Numbers of several blocks that are computed at a time.
+SHORT = 1 << 16
 # A variance that is a rounding error, of columns at unit root mean square.
 STANDS_STILL = 1e-20
 
@@ -59,7 +61,8 @@ def mean_of_phi(moments: ClassMoments, coding: Coding) -> Any:
     for code in coding.matrix.tolist():
         row = xp.zeros_like(moments.mean[0, :])
         for k, (p, c) in enumerate(zip(moments.prior.tolist(), code, strict=True)):
-            row = row + p * c * moments.mean[k, :]
+            if c:
+                row = row + p * c * moments.mean[k, :]
         rows.append(row)
     return xp.stack(rows)
 
@@ -70,14 +73,19 @@ def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
     By the law of total variance
     ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
     """
-    xp, rows = namespace_of(tau), []
-    for b, code in enumerate(coding.matrix.tolist()):
-        square = xp.zeros_like(tau[b, :])
-        for k, (p, c) in enumerate(zip(moments.prior.tolist(), code, strict=True)):
-            off = c * moments.mean[k, :] - tau[b, :]
-            square = square + p * (c**2 * moments.variance[k, :] + off * off)
-        rows.append(square)
-    return xp.sqrt(xp.stack(rows))
+    xp, parts = namespace_of(tau), []
+    # Rows of several blocks at a time, where they are short: there may be a thousand classes.
+    at_a_time = max(1, SHORT // tau.shape[1])
+    for first in range(0, len(coding.matrix), at_a_time):
+        own = tau[first : first + at_a_time, :]
+        codes = xp.asarray(asarray_like(tau, coding.matrix[first : first + at_a_time]), dtype=tau.dtype)
+        square = xp.zeros_like(own)
+        for k, p in enumerate(moments.prior.tolist()):
+            c = codes[:, k : k + 1]
+            off = c * moments.mean[k, :] - own
+            square = square + p * (c * c * moments.variance[k, :] + off * off)
+        parts.append(square)
+    return xp.sqrt(xp.concat(parts))
 
 
 def signed_moments(

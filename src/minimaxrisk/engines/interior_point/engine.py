@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.class_blocks import are_many_classes, operations_by_blocks
 from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, Snapshot
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
@@ -494,8 +495,11 @@ class Relay:
 OPERATIONS_PER_SECOND, ITERATIONS, BYTES = 1.5e10, 25, 8
 # Beyond these the work is too much: half an hour on one core, eight gigabytes.
 MOST_SECONDS, MOST_BYTES = 1800.0, 8e9
-# Up to this many instances the work is never too much: all their matrices together are small.
+# Up to this many instances the work is never too much, unless so many classes have a matrix each that they
+# find no room.
 FEW_INSTANCES = 2000
+# Steps with many classes, the operations that each mass is worth in one of them, and numbers per mass.
+STEPS_OF_MANY, OPERATIONS_PER_MASS, NUMBERS_PER_MASS = 60, 1e4, 40
 
 
 @dataclass(frozen=True)
@@ -506,7 +510,8 @@ class Demands:
     the columns that a Newton matrix gathers, at most two per instance. Per block of coefficients an iteration
     gathers n g numbers, forms a matrix from them with n g s operations and factorises it with s^3 / 3. The
     one-hot coding has one matrix more. So memory is 8 (n g + factors s^2) bytes, and work some 25 iterations
-    of the above.
+    of the above. Several blocks that together have more columns than there are instances take matrices of
+    n x n each, but for many classes with few columns, which share one (``class_blocks``).
 
     The estimate of time was within a factor of two of what was measured on one core. It does not depend on
     the machine, so that the same data get the same solver everywhere.
@@ -520,7 +525,7 @@ class Demands:
     @property
     def are_too_large(self) -> bool:
         is_large = self.seconds > MOST_SECONDS or self.n_bytes > MOST_BYTES
-        return is_large and self.n_instances > FEW_INSTANCES
+        return is_large and (self.n_instances > FEW_INSTANCES or self.n_bytes > MOST_BYTES)
 
     def __str__(self) -> str:
         return (
@@ -535,8 +540,16 @@ def interior_point_demands(problem: Box) -> Demands:
 
 def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
     """Demands of a problem with n instances, d columns and so many blocks of coefficients."""
+    if blocks > 1 and are_many_classes(n, d, blocks):
+        operations = operations_by_blocks(n, d, blocks) + OPERATIONS_PER_MASS * n * blocks
+        return Demands(
+            n_instances=n,
+            n_columns=d,
+            n_bytes=float(BYTES * n * (n + blocks * (d + NUMBERS_PER_MASS))),
+            seconds=STEPS_OF_MANY * operations / OPERATIONS_PER_SECOND,
+        )
     factors = 1 if blocks == 1 else blocks + 1
-    side, gathered = min(n, d), min(2 * n, d)
+    side, gathered = n if blocks > 1 and n < blocks * d else min(n, d), min(2 * n, d)
     operations = factors * (n * gathered * side + side**3 / 3)
     return Demands(
         n_instances=n,

@@ -72,6 +72,10 @@ class SetMaster(Master):
             column = sparse.csc_array(np.concatenate([[1.0], sums])[:, None])
             self._program.add_columns(np.array([problem.centre.max(axis=0).sum()]), column)
 
+    def limit_pivots(self, n_pivots: int) -> None:
+        """Make ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
+        self._program.limit_pivots(n_pivots)
+
     def _fixed(self) -> FixedPart:
         part = FixedPart(np.empty(0), np.empty(0))
         part.add_masses(self.problem.marginal, self.problem.coding.n_classes, 0, self._unit)

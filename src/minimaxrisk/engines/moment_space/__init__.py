@@ -1,1 +1,1 @@
-"""An interior point whose one matrix is as large as the number of moments, and the exact vertex at its end."""
+"""An interior point whose one matrix is as large as the number of moments, and the exact vertex then."""

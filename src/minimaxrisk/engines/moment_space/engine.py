@@ -10,47 +10,76 @@ For the one-hot coding with a free marginal the classifier solves
 with ``sum w = 1``, ``w + b = r`` and ``a = lambda -+ (tau - sum_i w_i psi_i)``. ``point`` iterates on all of
 these, ``newton`` solves for a step, and ``vertex`` finds the exact optimum once the iterate is near: with
 tiny radii a distribution that misses the moments by rounding proves little, and that of a vertex misses none.
+Where instances are very many, the iterates are those of a few of them: ``vertex`` prices all.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
+from minimaxrisk._utils.arrays import BoolArray, IntArray
+from minimaxrisk.engines.class_blocks import are_many_classes
+from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError, TimeLimitError
 from minimaxrisk.engines.moment_space.point import Point
-from minimaxrisk.engines.moment_space.vertex import VertexProgram
+from minimaxrisk.engines.moment_space.vertex import active_sets, solve_from_sets
 from minimaxrisk.engines.solution import (
     EngineSettings,
+    IterationRecord,
     Monitor,
     Solution,
     Stage,
     drop_small_coefficients,
     is_stuck,
 )
+from minimaxrisk.engines.subprogram import ClassMeans, Subprogram
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 
-# Where forming and factorising the matrix is quick, and the numbers per instance and class find room.
-MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 1500, 1 << 24, 1 << 21
-# The gap at which nothing is left to gain, and where the matrix is large; steps without max_iter, and those in
-# which what is left halves.
+# Where all matrices find room: moments, numbers of the features, and masses.
+MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 8000, 1 << 26, 1 << 21
+# Instances per moment, and in all, from which on this engine takes every problem of several classes.
+INSTANCES_PER_MOMENT, FEWEST_INSTANCES = 5, 2000
+# Classes from which on it takes others too: with so many masses, and with so many instances, where its matrix
+# takes no more than this part of the operations of those of the interior point. With fewer classes and large
+# radii few moments are active, and the interior point leaves the others out.
+MANY_CLASSES, FEWEST_MASSES, SEVERAL_CLASSES, FEWEST_OF_SEVERAL, PART = 8, 2000, 5, 1500, 0.6
+# Instances per moment from which on a few are enough for the iterates; how many these are, and at least.
+MANY_PER_MOMENT, FEW_PER_MOMENT, FEWEST_OF_FEW = 30, 10, 250
+# The gap at which nothing is left to gain, and where the matrix is large; steps without max_iter, and those
+# in which what is left halves; steps times masses, and the fewest steps: 1000 classes and 2000 instances end
+# after 45 steps of two seconds, and say so.
 FINISHED, FINISHED_LARGE, MOST_STEPS, PATIENCE = 1e-11, 1e-8, 200, 10
+MOST_MASSES_MOVED, FEWEST_STEPS = 90_000_000, 40
 # The gap at which HiGHS looks for the vertex of few moments, sooner than the iterates get there; that of more
-# it looks for only where rounding ends the iterates at a larger gap than that of large matrices.
-VERTEX_GAP, FEW_MOMENTS, LARGE_MOMENTS, MOST_PIVOTS = 1e-4, 300, 2000, 5000
+# it looks for only where rounding ends the iterates before they are near enough.
+VERTEX_GAP, NEAR_ENOUGH, FEW_MOMENTS, LARGE_MOMENTS, MOST_PIVOTS = 1e-4, 1e-7, 300, 2000, 20_000
 # The gap above which half the digits are enough for the matrix, and the loss at which small coefficients go.
 COARSE_GAP, NEGLIGIBLE, NEGLIGIBLE_LARGE = 2e-2, 1e-9, 1e-7
 
 
 def is_for_moment_space(problem: Box) -> bool:
-    """Whether the matrix of moments is small, for a problem with many instances."""
-    n, d = problem.features.shape
-    return (
-        problem.coding.name == "one-hot"
-        and not problem.marginal.is_known
-        and problem.n_components <= MOST_MOMENTS
-        and n * d <= MOST_ENTRIES
-        and n * problem.coding.n_blocks <= MOST_MASSES
-    )
+    """Whether the matrices of moments are the smallest ones of a problem, and find room."""
+    if problem.coding.name != "one-hot" or problem.marginal.is_known or problem.features.is_sparse:
+        return False
+    (n, d), n_classes, m = problem.features.shape, problem.coding.n_blocks, problem.n_components
+    if n * n_classes > MOST_MASSES:
+        return False
+    if are_many_classes(n, d, n_classes) or _has_many_instances(problem):
+        return True
+    if m > MOST_MOMENTS or n * d > MOST_ENTRIES:
+        return False
+    if n >= max(FEWEST_INSTANCES, INSTANCES_PER_MOMENT * m):
+        return True
+    by_moments = n * m**2 * (n_classes + 1) / (2 * n_classes) + m**3 / 3
+    by_instances = (n_classes + 1) * (n**2 * min(d, 2 * n) + n**3 / 3)
+    has_many = n_classes >= MANY_CLASSES and n * n_classes >= FEWEST_MASSES
+    has_several = n_classes >= SEVERAL_CLASSES and n >= FEWEST_OF_SEVERAL
+    return (has_many or has_several) and by_moments <= PART * by_instances
+
+
+def _has_many_instances(problem: Box) -> bool:
+    """Whether a few instances are enough for the iterates."""
+    m = problem.n_components
+    return m <= FEW_MOMENTS and problem.n_instances >= max(FEWEST_INSTANCES, MANY_PER_MOMENT * m)
 
 
 def moment_space(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
@@ -58,7 +87,9 @@ def moment_space(problem: Box, settings: EngineSettings, monitor: Monitor | None
     best = Solution.trivial(problem, problem.objective)
     best.solver = "interior-point"
     try:
-        _iterate(problem, settings, best, monitor)
+        is_over = _has_many_instances(problem) and _solve_from_few(problem, settings, best, monitor)
+        if not is_over and problem.features.shape[0] * problem.features.shape[1] <= MOST_ENTRIES:
+            _solve_from_all(problem, settings, best, monitor)
     except KeyboardInterrupt:
         best.interrupted = True
     best.settle(problem, problem.objective)
@@ -69,14 +100,78 @@ def moment_space(problem: Box, settings: EngineSettings, monitor: Monitor | None
     return best
 
 
-def _iterate(problem: Box, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
-    point, left, m = Point.first(problem), [], problem.n_components
-    Z = point.columns.Z
-    n_steps = MOST_STEPS if settings.max_iter is None else settings.max_iter
+def _solve_from_few(problem: Box, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> bool:
+    """Iterate on a few instances, and find the vertex of all from there; whether that was enough."""
+    n, m = problem.n_instances, problem.n_components
+    n_few = max(FEW_PER_MOMENT * m, FEWEST_OF_FEW)
+    # At random, not every tenth or so: instances are ordered by their values, which may have periods.
+    chosen = np.sort(np.random.default_rng(0).permutation(n)[:n_few])
+    few = Subprogram(problem, ClassMeans.of(problem), chosen)
+    own = Solution.trivial(few.problem, problem.objective)
+
+    def tell(record: IterationRecord) -> bool:
+        # The lower bound holds for all instances, the upper one does not.
+        best.lower = max(best.lower, record["lower"])
+        best.report(
+            monitor,
+            best.upper,
+            n_features=m,
+            n_added=record["n_added"],
+            max_violation=record["max_violation"],
+        )
+        return best.stopped
+
+    best_of_all = best.distribution, best.lower
+    point = Point.first(few.problem)
+    _iterate(few.problem, settings, own, tell, point, finished=VERTEX_GAP)
+    best.distribution, best.lower = best_of_all
+    best.offer_distribution(few.on_all_instances(own.distribution), own.lower)
+    best.offer_stage(own.stage, upper_bound(problem, problem.objective, own.mu))
+    if best.stopped or best.gap <= settings.gap_tol:
+        return True
+    instances, is_in = active_sets(point, m)
+    n_means = len(few.means.prior)
+    is_instance = instances >= n_means
+    sets = chosen[instances[is_instance] - n_means], is_in[:, is_instance]
+    _find_vertex(problem, settings, best, monitor, sets)
+    return best.stopped or best.out_of_time or best.gap <= settings.gap_tol
+
+
+def _solve_from_all(problem: Box, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
+    """Iterate on all instances, and find the vertex where the iterates do not get there."""
+    m = problem.n_components
     finished = FINISHED if m <= LARGE_MOMENTS else FINISHED_LARGE
-    finished = settings.gap_tol if settings.gap_tol > VERTEX_GAP else min(finished, settings.gap_tol)
-    gap = best.gap
-    for step in range(n_steps):
+    if settings.gap_tol > VERTEX_GAP:
+        finished = settings.gap_tol
+    elif m <= FEW_MOMENTS:
+        finished = VERTEX_GAP
+    point = Point.first(problem)
+    _iterate(problem, settings, best, monitor, point, finished=finished)
+    is_over = best.stopped or len(best.history) == settings.max_iter
+    if is_over or not FINISHED < best.gap <= COARSE_GAP:
+        return
+    if m <= FEW_MOMENTS or (m <= LARGE_MOMENTS and best.gap > max(NEAR_ENOUGH, finished)):
+        _find_vertex(problem, settings, best, monitor, active_sets(point, m))
+    if finished == VERTEX_GAP and best.gap > settings.gap_tol and not (best.stopped or best.out_of_time):
+        _iterate(problem, settings, best, monitor, point, finished=FINISHED)
+
+
+def _iterate(
+    problem: Box,
+    settings: EngineSettings,
+    best: Solution,
+    monitor: Monitor | None,
+    point: Point,
+    *,
+    finished: float,
+) -> None:
+    """Move the point until the gap is ``finished``, the monitor stops it, or rounding does."""
+    left, gap = [], np.inf
+    Z, m = point.columns.Z, problem.n_components
+    n_steps = settings.max_iter
+    if n_steps is None:
+        n_steps = int(np.clip(MOST_MASSES_MOVED // point.w.size, FEWEST_STEPS, MOST_STEPS))
+    for _ in range(len(best.history), n_steps):
         # 1) Certify both sides.
         mu = point.mu
         bound = upper_bound(problem, problem.objective, mu, mu @ Z.T)
@@ -86,39 +181,36 @@ def _iterate(problem: Box, settings: EngineSettings, best: Solution, monitor: Mo
         inside = lower_bound(problem, problem.objective, mass, moments)
         best.offer_distribution(inside.distribution, inside.bound)
         violation = max(0.0, float((np.abs(moments - problem.tau) - problem.lam).max()))
-        # On the way in products may grow while what is not feasible shrinks, and the other way round.
+        # 2) Report.
+        best.report(monitor, bound, n_features=m, n_added=0 if best.history else m, max_violation=violation)
+        # 3) Step, unless nothing is left to gain. On the way in products may grow while what is not feasible
+        # shrinks, and the other way round.
         left.append(point.complementarity * (violation + FINISHED) * best.gap)
-        # 2) Step, unless the end is near enough.
-        is_finished = best.gap <= finished
-        is_near = best.gap <= VERTEX_GAP and m <= FEW_MOMENTS
         stands_still = best.gap <= settings.gap_tol and best.gap > 0.5 * gap
         gap = best.gap
-        ends = is_finished or is_near or stands_still or is_stuck(left, PATIENCE)
-        ends = ends or not point.advance(is_coarse=gap > COARSE_GAP)
-        # 3) Look for the vertex, and report.
-        way, n_pivots = "", 0
-        if ends and not is_finished and (m <= FEW_MOMENTS or FINISHED_LARGE < gap) and m <= LARGE_MOMENTS:
-            way, n_pivots = _look_for_vertex(problem, point, best)
-        best.report(
-            monitor,
-            bound,
-            n_features=m,
-            n_added=0 if step else m,
-            max_violation=violation,
-            vertex=way,
-            n_pivots=n_pivots,
-        )
-        if best.stopped or ends:
+        if best.stopped or gap <= finished or stands_still or is_stuck(left, PATIENCE):
+            return
+        if not point.advance(is_coarse=gap > COARSE_GAP):
             return
 
 
-def _look_for_vertex(problem, point, best):
-    program = VertexProgram(problem, point, np.inf)
+def _find_vertex(
+    problem: Box,
+    settings: EngineSettings,
+    best: Solution,
+    monitor: Monitor | None,
+    sets: tuple[IntArray, BoolArray],
+) -> None:
+    """Let HiGHS improve the pair from these sets of labels on, and report how that went."""
+    way, n_pivots = "HiGHS", 0
     try:
-        return "HiGHS", program.solve(best, FINISHED, MOST_PIVOTS)
+        n_pivots = solve_from_sets(
+            problem, best, *sets, enough=FINISHED, most_pivots=MOST_PIVOTS, deadline=settings.deadline
+        )
     except PivotLimitError as error:
-        return "HiGHS gave up", error.n_pivots
+        way, n_pivots = "HiGHS gave up", error.n_pivots
+    except TimeLimitError:
+        way, best.out_of_time = "HiGHS ran out of time", True
     except SolverError:
-        return "HiGHS failed", 0
-    finally:
-        program.close()
+        way = "HiGHS failed"
+    best.report(monitor, best.upper, n_features=problem.n_components, vertex=way, n_pivots=n_pivots)

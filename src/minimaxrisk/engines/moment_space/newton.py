@@ -15,7 +15,7 @@ columns may be nearly collinear, and far from the optimum the matrix has half th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
@@ -23,6 +23,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.positive_definite import FactorisationError, diagonal_of
+from minimaxrisk.engines.class_blocks import ClassBlocks, blocks_are_cheaper
 
 # Products of two columns are kept where they are no more numbers than this, and no more columns than so many
 # times the pairs of classes that need them; else rows are taken in blocks.
@@ -46,7 +47,15 @@ class Columns:
             self._products = Z[:, self._lower[0]] * Z[:, self._lower[1]]
         self._halved: FloatArray | None = None
 
-    def matrix(self, gamma: FloatArray, H: FloatArray, own: FloatArray, dtype: str) -> FloatArray:
+    def factorised(
+        self, gamma: FloatArray, H: FloatArray, own: FloatArray, of_mu: FloatArray, dtype: str
+    ) -> ClassBlocks | WholeMatrix:
+        """The matrix of moments, by whichever factors are cheaper."""
+        if blocks_are_cheaper(len(self.Z), self.Z.shape[1], self.n_classes):
+            return ClassBlocks(self.Z, own, H, gamma, of_mu)
+        return WholeMatrix(self._matrix(gamma, H, own, dtype), of_mu, dtype)
+
+    def _matrix(self, gamma: FloatArray, H: FloatArray, own: FloatArray, dtype: str) -> FloatArray:
         """``sum_i (gamma_i H_i H_i' + diag(own_i)) x psi_i psi_i'``: its lower triangle, Fortran order."""
         d, n_classes = self.Z.shape[1], self.n_classes
         # By class and column twice; a transpose of the order in memory is the matrix itself.
@@ -80,6 +89,27 @@ class Columns:
             scaled = Z[rows] * roots[rows, None]
             total = syrk(1.0, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
         return total
+
+
+class WholeMatrix:
+    """The matrix and its factor, by LAPACK; ``f`` has half the digits of ``d``."""
+
+    def __init__(self, matrix: FloatArray, of_mu: FloatArray, dtype: str) -> None:
+        self._dtype = dtype
+        diagonal = diagonal_of(matrix)
+        size, factorise = diagonal + of_mu.ravel().astype(dtype), spotrf if dtype == "f" else dpotrf
+        additions = ADDITIONS[dtype]
+        for addition in additions:
+            diagonal[:] = (1.0 + addition) * size
+            self._factor, info = factorise(matrix, lower=1, clean=0, overwrite_a=addition == additions[-1])
+            if info == 0:
+                return
+        raise FactorisationError
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        solve = spotrs if self._dtype == "f" else dpotrs
+        solved: FloatArray = solve(self._factor, right.astype(self._dtype), lower=1)[0]
+        return solved.astype(np.float64, copy=False)
 
 
 class Iterate(Protocol):
@@ -141,17 +171,10 @@ class NewtonEquations:
         self.off_plus = lam - tau + moments - o.a_plus
         self.off_minus = lam + tau - moments - o.a_minus
         self.off_mass = 1.0 - float(o.w.sum())
-        matrix = columns.matrix(self.gamma, self.H, self.own, dtype)
-        diagonal_of(matrix)[:] += self.of_mu.ravel()
-        self._factor = _factorised(matrix, dtype)
+        self._factors = columns.factorised(self.gamma, self.H, self.own, self.of_mu, dtype)
         weights = self.own + self.gamma * self.H * self.H.sum(axis=0)
         self._of_nu, self._nu_alone = (weights @ self._Z).ravel(), float(weights.sum())
-        self._solved_nu = self._solve(self._of_nu)
-
-    def _solve(self, right: FloatArray) -> FloatArray:
-        solve = spotrs if self._dtype == "f" else dpotrs
-        solved: FloatArray = solve(self._factor, right.astype(self._dtype), lower=1)[0]
-        return solved.astype(np.float64, copy=False)
+        self._solved_nu = self._factors.solve(self._of_nu)
 
     def step(self, products: list[FloatArray]) -> Step:
         """The changes that make the products what they should be, to first order, and both sides feasible.
@@ -177,10 +200,13 @@ class NewtonEquations:
             d_w, common = change_of_w(e)
             off = (right - d_w @ Z - self.of_mu * d_mu).ravel()
             size = float(np.abs(off).max())
-            if solves == MOST_SOLVES[self._dtype] or not ENOUGH[self._dtype] * largest < size < 0.5 * smallest:
+            if (
+                solves == MOST_SOLVES[self._dtype]
+                or not ENOUGH[self._dtype] * largest < size < 0.5 * smallest
+            ):
                 break
             smallest, largest = size, max(size, largest)
-            solved = self._solve(off)
+            solved = self._factors.solve(off)
             more = (self.off_mass - float(d_w.sum()) - self._of_nu @ solved) / (
                 self._of_nu @ self._solved_nu - self._nu_alone
             )
@@ -211,16 +237,3 @@ class NewtonEquations:
             a_minus=c_minus - self.of_minus * d_minus,
             nu=d_nu,
         )
-
-
-def _factorised(matrix: FloatArray, dtype: str) -> Any:
-    """Lower Cholesky factor, in the place of the matrix unless rounding makes it indefinite."""
-    diagonal = diagonal_of(matrix)
-    size, factorise = diagonal.copy(), spotrf if dtype == "f" else dpotrf
-    additions = ADDITIONS[dtype]
-    for addition in additions:
-        diagonal[:] = (1.0 + addition) * size
-        factor, info = factorise(matrix, lower=1, clean=0, overwrite_a=addition == additions[-1])
-        if info == 0:
-            return factor
-    raise FactorisationError

@@ -152,7 +152,10 @@ class Point:
 
     def _pairs_after(self, step: Step, lengths: tuple[float, float]) -> list[Any]:
         return [
-            (getattr(self, x) + lengths[0] * getattr(step, x), getattr(self, z) + lengths[1] * getattr(step, z))
+            (
+                getattr(self, x) + lengths[0] * getattr(step, x),
+                getattr(self, z) + lengths[1] * getattr(step, z),
+            )
             for x, z in PAIRS
         ]
 
