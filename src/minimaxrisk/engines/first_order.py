@@ -398,52 +398,71 @@ def first_order(problem: Box, settings: EngineSettings, monitor: Monitor | None 
 
 def first_order_approach(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     """The best certified pair, whichever way the loop ends; small coefficients are not cleared."""
-    best = Solution.trivial(problem, problem.objective)
-    best.solver = "first-order"
-    try:
-        _iterate(problem, settings, best, monitor)
-    except KeyboardInterrupt:
-        best.interrupted = True
-    best.distribution = problem.objective.repaired(best.distribution, problem.centre)
-    best.settle(problem, problem.objective)
-    best.converged = best.gap <= _tolerance(settings)
-    return best
+    steps = Steps(problem, monitor)
+    tolerance = max(settings.first_order_gap_tol, SMALLEST_GAP)
+    steps.run(tolerance, BUDGET if settings.max_iter is None else settings.max_iter)
+    found = steps.settled()
+    found.converged = found.gap <= tolerance
+    return found
 
 
-def _tolerance(settings: EngineSettings) -> float:
-    return max(settings.first_order_gap_tol, SMALLEST_GAP)
+class Steps:
+    """The loop: step, certify, report, choose rows. It can go on from where it ended."""
 
+    def __init__(self, problem: Box, monitor: Monitor | None = None) -> None:
+        self.problem, self._monitor = problem, monitor
+        self.best = Solution.trivial(problem, problem.objective)
+        self.best.solver = "first-order"
+        self._iteration: PrimalDual | None = None
+        self._used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
 
-def _iterate(problem: Box, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
-    iteration, last = PrimalDual(problem), BUDGET if settings.max_iter is None else settings.max_iter
-    used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
-    while True:
-        # 1) Step.
-        point = iteration.step()
-        is_last = iteration.n_steps == last
-        # The first step is certified too: where the answer is trivial, it finds it.
-        if iteration.n_steps % CHECK_EVERY and iteration.n_steps > 1 and not (is_last or iteration.is_at_choice):
-            continue
-        # 2) Certify.
-        scores = iteration.scores_on_all(point)
-        bound = _certify(problem, iteration.masses, point.mu, scores, best)
-        _certify_masses(problem, iteration.masses, iteration.on_all(point.v), point.moments, best)
-        # 3) Report.
-        before, used = used, point.mu != 0.0
-        best.report(
-            monitor,
+    def run(self, gap: float, last: int) -> None:
+        """Until the bounds are as close as ``gap``, or ``last`` steps were taken in all."""
+        try:
+            self._run(gap, last)
+        except KeyboardInterrupt:
+            self.best.interrupted = True
+
+    def settled(self) -> Solution:
+        """The best pair, with the bounds that it proves."""
+        problem, best = self.problem, self.best
+        best.distribution = problem.objective.repaired(best.distribution, problem.centre)
+        best.settle(problem, problem.objective)
+        return best
+
+    def _run(self, gap: float, last: int) -> None:
+        if self._iteration is None:
+            self._iteration = PrimalDual(self.problem)
+        iteration, best = self._iteration, self.best
+        while not (best.stopped or best.gap <= gap or iteration.n_steps >= last):
+            # 1) Step. The first one is certified too: where the answer is trivial, it finds it.
+            point, n_steps = iteration.step(), iteration.n_steps
+            is_due = n_steps % CHECK_EVERY == 0 or n_steps in (1, last)
+            if not (is_due or iteration.is_at_choice):
+                continue
+            # 2) Certify.
+            scores = iteration.scores_on_all(point)
+            bound = _certify(self.problem, iteration.masses, point.mu, scores, best)
+            v = iteration.on_all(point.v)
+            _certify_masses(self.problem, iteration.masses, v, point.moments, best)
+            # 3) Report.
+            self._report(point, bound, n_steps)
+            # 4) Choose the rows of the next round.
+            if iteration.is_at_choice:
+                iteration.choose_rows(scores, best.gap)
+
+    def _report(self, point: Point, bound: float, n_steps: int) -> None:
+        before, self._used = self._used, point.mu != 0.0
+        deviation = np.abs(point.moments - self.problem.tau)
+        self.best.report(
+            self._monitor,
             bound,
-            iteration=iteration.n_steps,
-            n_features=int(used.sum()),
-            n_added=int((used & ~before).sum()),
-            n_removed=int((before & ~used).sum()),
-            max_violation=max(0.0, float((np.abs(point.moments - problem.tau) - problem.lam).max())),
+            iteration=n_steps,
+            n_features=int(self._used.sum()),
+            n_added=int((self._used & ~before).sum()),
+            n_removed=int((before & ~self._used).sum()),
+            max_violation=max(0.0, float((deviation - self.problem.lam).max())),
         )
-        if is_last or best.stopped or best.gap <= _tolerance(settings):
-            return
-        # 4) Choose the rows of the next round.
-        if iteration.is_at_choice:
-            iteration.choose_rows(scores, best.gap)
 
 
 def _certify(problem: Box, masses: Masses, mu: FloatArray, scores: FloatArray, best: Solution) -> float:

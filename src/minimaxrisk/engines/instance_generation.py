@@ -34,6 +34,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.coarse_start import CoarseStart, coarse_start, is_worth_a_coarse_start
 from minimaxrisk.engines.interior_point.engine import (
+    NEAR_ENOUGH_SPARSE,
     VERTEX_ACCURACY,
     VERTEX_GAP,
     interior_approach,
@@ -239,7 +240,8 @@ class _Rounds:
 
     def run(self) -> None:
         """Solve to the vertex, or to the gap that was asked for if that is too large to show a vertex."""
-        enough = self.tolerance if self.tolerance > VERTEX_GAP else VERTEX_ACCURACY
+        shows_vertex = NEAR_ENOUGH_SPARSE if self.problem.features.is_sparse else VERTEX_GAP
+        enough = self.tolerance if self.tolerance > shows_vertex else VERTEX_ACCURACY
         if is_worth_a_coarse_start(self.problem):
             ended = self._begin_with_steps(enough)
         else:
