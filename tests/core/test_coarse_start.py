@@ -156,6 +156,21 @@ def test_a_wide_tolerance_needs_no_interior_point(always):
     assert always == {"on_some": 0, "on_all": 0}
 
 
+def test_steps_reach_a_tolerance_that_takes_iterations_longer():
+    text = make_text(2500, 3000, random_state=0)
+    problem, _ = problem_of(text.data, text.target, 2)
+    assert coarse_start.steps_are_cheaper(problem, 2500, 1e-3)
+    assert not coarse_start.steps_are_cheaper(problem, 200, 1e-3)
+    assert not coarse_start.steps_are_cheaper(problem, 2500, 1e-9)
+    start = coarse_start.coarse_start(problem, EngineSettings("auto", gap_tol=1e-3), None)
+    assert start.found.gap <= 1e-3
+    solution = dispatch.solve_minimax_risk(problem, EngineSettings("auto", gap_tol=1e-3))
+    assert solution.converged
+    assert len(solution.history) == len(start.found.history)
+    assert solution.upper == upper_bound(problem, problem.objective, solution.mu)
+    assert lower_bound(problem, problem.objective, solution.distribution).bound == solution.lower
+
+
 def test_nothing_to_learn(always):
     problem = text_problem(radius=60.0)
     solution = dispatch.solve_minimax_risk(problem, SETTINGS)

@@ -131,11 +131,12 @@ def exact_risk(X, labels, n_classes, problem, instances, *, known, radius, weigh
     known=st.booleans(),
     radius=st.sampled_from([1e-6, 0.1, 1.0, 3.0]),
     kind=st.sampled_from(["plain", "ties", "duplicates", "constant"]),
+    is_sparse=st.booleans(),
     options=st.fixed_dictionaries({"standardize": st.booleans(), "fit_intercept": st.booleans()}),
     max_iter=st.sampled_from([1, 30, 300]),
 )
 def test_bounds_hold_the_risk_of_another_formulation(
-    seed, n, d, n_classes, coding, known, radius, kind, options, max_iter
+    seed, n, d, n_classes, coding, known, radius, kind, is_sparse, options, max_iter
 ):
     rng = np.random.default_rng(seed)
     X, labels = reference.random_problem(rng, n, d, n_classes)
@@ -148,7 +149,7 @@ def test_bounds_hold_the_risk_of_another_formulation(
         X[:, 0] = 3.0
     weights = rng.integers(1, 4, len(labels)).astype(float)
     problem, instances = problem_of(
-        X,
+        sparse.csr_array(X) if is_sparse else X,
         labels,
         n_classes,
         coding=coding,
@@ -195,6 +196,64 @@ def test_text_to_the_tolerance(coding, known):
     z = iteration._z
     np.testing.assert_allclose(z.moments, problem.features.correlate(z.v), atol=1e-12)
     np.testing.assert_allclose(z.scores, problem.features.combine(z.mu), atol=1e-12)
+
+
+def test_steps_go_on_with_the_rows_that_may_matter():
+    text = make_text(600, 60, mean_length=20.0, random_state=0)
+    problem, _ = problem_of(text.data, text.target, 2)
+    steps = first_order.Steps(problem)
+    steps.run(1e-4, 3000)
+    iteration = steps._iteration
+    assert len(iteration.rows) < 0.7 * problem.n_instances
+    # What the loop keeps is what all instances give, of which those left out have no mass.
+    z = iteration._z
+    np.testing.assert_allclose(z.moments, problem.features.correlate(iteration.on_all(z.v)), atol=1e-12)
+    np.testing.assert_allclose(z.scores, problem.features.combine(z.mu)[:, iteration.rows], atol=1e-12)
+    upper, lower = steps.best.upper, steps.best.lower
+    found = steps.settled()
+    assert found.upper == pytest.approx(upper, abs=1e-12)
+    assert found.lower == pytest.approx(lower, abs=1e-12)
+    exact = interior_point(problem, EngineSettings("interior-point"))
+    assert lower - 1e-9 <= exact.upper <= upper + 1e-9
+    assert upper - lower <= 1e-4
+
+
+def test_rows_left_out_wrongly_come_back():
+    text = make_text(600, 60, mean_length=20.0, random_state=0)
+    problem, _ = problem_of(text.data, text.target, 2)
+    steps = first_order.Steps(problem)
+    steps.run(1e-3, 1)
+    # Nothing has mass yet, so that these scores alone decide.
+    scores = np.zeros((1, 600))
+    scores[:, :30] = 1e-200
+    steps._iteration.choose_rows(scores, 1e-9)
+    assert len(steps._iteration.rows) == 30
+    steps.run(1e-3, 3000)
+    assert steps.settled().gap <= 1e-3
+    assert len(steps._iteration.rows) > 30
+
+
+def test_rows_that_all_matter_all_take_part():
+    text = make_text(60, 600, random_state=0)
+    problem, _ = problem_of(text.data, text.target, 2)
+    steps = first_order.Steps(problem)
+    steps.run(1e-3, 3000)
+    assert steps.best.gap <= 1e-3
+    assert steps._iteration.rows is None
+
+
+def test_features_held_row_by_row_have_the_same_products():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((30, 12), density=0.3, rng=rng, format="csr")
+    for fit_intercept in (False, True):
+        features = problem_of(X, np.arange(30) % 2, 2, fit_intercept=fit_intercept)[0].features
+        rows = features.by_row()
+        v, mu = rng.standard_normal((2, 30)), rng.standard_normal((2, features.shape[1]))
+        assert rows.shape == features.shape
+        np.testing.assert_allclose(rows.correlate(v), features.correlate(v), atol=1e-12)
+        np.testing.assert_allclose(rows.combine(mu), features.combine(mu), atol=1e-12)
+        some = np.array([3, 7, 29])
+        np.testing.assert_allclose(rows.some(some).combine(mu), features.combine(mu)[:, some], atol=1e-12)
 
 
 def test_where_nothing_can_be_learnt_one_step_says_so():

@@ -237,9 +237,27 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
 # --- trouble ------------------------------------------------------------------------------------------
 
 
+def test_a_sub_program_that_misses_the_optimum_gets_more_instances_not_more_digits(rounds, monkeypatch):
+    """Many nearly collinear columns with small radii: the first instances say nothing about the others."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 4))
+    y = (X[:, 0] + rng.standard_normal(2000) > 0).astype(int)
+    waves = np.cos(X @ (0.4 * rng.standard_normal((4, 40))) + rng.uniform(0.0, 6.3, 40))
+    problem, _ = problem_of(waves, y, 2, radius=0.01)
+    lengths = {}
+    for repeats in (1, 6):
+        monkeypatch.setattr(instance_generation, "MOST_REPEATS", repeats)
+        solution = instance_generation.instance_generation(problem, SETTINGS)
+        assert solution.converged
+        lengths[repeats] = len(solution.history)
+    assert lengths[6] < lengths[1]
+    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_without_end_are_followed_by_all_instances(n_classes, rounds, monkeypatch):
     monkeypatch.setattr(instance_generation, "MOST_VERTICES", 1)
+    monkeypatch.setattr(instance_generation, "MOST_REPEATS", 1)
     monkeypatch.setattr(instance_generation, "FEWEST", 0.5)
     monkeypatch.setattr(instance_generation, "STAYS", 1.0)
     monkeypatch.setattr(instance_generation, "COMES", 1.3)

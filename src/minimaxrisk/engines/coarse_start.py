@@ -7,28 +7,32 @@ last step, moved a little to the inside, is a beginning near to its optimum. On 
 1943 x 3289, 110 steps (0.12 s) leave 1101 instances and 9 iterations to a gap of 1e-6; all instances took 13
 iterations of four times the length. Too few instances cost another round, no wrong answer.
 
+Where the gap that was asked for is not small, more steps are predicted to reach it sooner than iterations of
+the interior point on these instances; then they go on. Texts of 4000 x 20,000 take 0.6 s to a gap of 1e-3,
+and took 3.7 with iterations.
+
 Signed coding with free masses.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.first_order import first_order_approach
+from minimaxrisk.engines.first_order import Steps
 from minimaxrisk.engines.interior_point.predictor_corrector import Snapshot, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
-# The gap at which the steps end, and the most of them; texts take 70 to 130. With gaps of 1e-1 and 1e-2 whole
-# fits of simulated text took 6 and 15% longer.
-COARSE_GAP, MOST_STEPS = 3e-2, 200
+# The gap at which the steps end, and the most of them; texts take 70 to 210. With 3e-2 and 3e-3 whole fits of
+# simulated texts of 2000 and 4000 rows took a fifth longer and as long.
+COARSE_GAP, MOST_STEPS = 1e-2, 400
 # Instances whose score is at least this fraction of the largest take part; all, if they are at least this
 # share of them.
-NEAR, MOST_OF_THEM = 0.7, 0.8
+NEAR, MOST_OF_THEM = 0.8, 0.8
 
 
 @dataclass(frozen=True)
@@ -59,17 +63,25 @@ class CoarseStart:
 
 def coarse_start(problem: Box, settings: EngineSettings, monitor: Monitor | None) -> CoarseStart | None:
     """Take the steps; None where they find no coefficients."""
-    n_steps = MOST_STEPS if settings.max_iter is None else min(settings.max_iter, MOST_STEPS)
+    limit = np.inf if settings.max_iter is None else settings.max_iter
     gap = max(COARSE_GAP, settings.gap_tol)
-    found = first_order_approach(
-        problem, replace(settings, first_order_gap_tol=gap, max_iter=n_steps), monitor
-    )
-    size = np.abs(problem.scores_of(found.mu)[0])
+    steps = Steps(problem, monitor)
+    steps.run(gap, int(min(limit, MOST_STEPS)))
+    near = _near_instances(problem, steps.best.mu)
+    if near is not None and steps.best.gap <= gap and steps_are_cheaper(problem, len(near), settings.gap_tol):
+        most = PATIENCE * n_steps_to(settings.gap_tol)
+        steps.run(settings.gap_tol, int(min(limit, most)))
+        near = _near_instances(problem, steps.best.mu)
+    return None if near is None else CoarseStart(steps.settled(), near)
+
+
+def _near_instances(problem: Box, mu: FloatArray) -> IntArray | None:
+    """The instances that may matter; None where all scores are zero."""
+    size = np.abs(problem.scores_of(mu)[0])
     if not size.any():
         return None
     near = np.flatnonzero(size >= NEAR * size.max())
-    is_all = len(near) >= MOST_OF_THEM * len(size)
-    return CoarseStart(found, np.arange(len(size)) if is_all else near)
+    return np.arange(len(size)) if len(near) >= MOST_OF_THEM * len(size) else near
 
 
 # Predicted seconds on one core: of a first-order step, alone, per stored entry and per column; of an
@@ -77,10 +89,14 @@ def coarse_start(problem: Box, settings: EngineSettings, monitor: Monitor | None
 # 2000 x 50,000, and of Dorothea, took 1.0, 3.6 and 7.5 ms, predicted 1.0, 3.5 and 8.2; whole fits 5.4, 7.3
 # and 1.9 s, predicted 4.9, 5.3 and 1.0.
 STEP, PER_ENTRY, PER_COLUMN = 6e-4, 2.5e-9, 5e-8
-ITERATIONS, PER_OPERATION, EXPECTED_STEPS = 15, 1.0 / 1.5e10, 100
+ITERATIONS, PER_OPERATION, EXPECTED_STEPS = 15, 1.0 / 1.5e10, 130
+# How steps and iterations grow from the coarse gap to a smaller one: the power of steps (a gap of 1e-3 takes
+# 230 to 940, one of 1e-4 900 to 3000), and iterations per digit and beyond. Times the steps expected, they
+# are given up.
+STEPS_POWER, PER_DIGIT, BEYOND, PATIENCE = 0.6, 2.0, 1.0, 3.0
 # How many times less the steps have to take. On Dorothea, where predictions are equal, it takes 570 steps and
 # twice the time of the fit to get to the coarse gap.
-WORTH_IT = 5.0
+WORTH_IT = 3.0
 
 
 def is_worth_a_coarse_start(problem: Box) -> bool:
@@ -98,7 +114,29 @@ def is_worth_a_coarse_start(problem: Box) -> bool:
 
 def predicted_seconds(problem: Box) -> tuple[float, float]:
     """Of the first-order steps and of the interior point on all instances."""
-    n, d = problem.features.shape
-    first_order = EXPECTED_STEPS * (STEP + PER_ENTRY * problem.features.n_stored + PER_COLUMN * d)
-    # A Cholesky factor, and about as much for the matrix.
-    return first_order, ITERATIONS * 2.0 * (n**3 / 3.0) * PER_OPERATION
+    return EXPECTED_STEPS * seconds_of_step(problem), ITERATIONS * seconds_of_iteration(problem.n_instances)
+
+
+def steps_are_cheaper(problem: Box, n_instances: int, gap: float) -> bool:
+    """Whether steps from the coarse gap to this one are predicted to take less time than iterations.
+
+    The iterations are those on ``n_instances``.
+    """
+    if gap >= COARSE_GAP:
+        return False
+    n_steps = n_steps_to(gap) - EXPECTED_STEPS
+    n_iterations = BEYOND + PER_DIGIT * np.log10(COARSE_GAP / gap)
+    return bool(n_steps * seconds_of_step(problem) < n_iterations * seconds_of_iteration(n_instances))
+
+
+def n_steps_to(gap: float) -> float:
+    return float(EXPECTED_STEPS * (COARSE_GAP / gap) ** STEPS_POWER)
+
+
+def seconds_of_step(problem: Box) -> float:
+    return STEP + PER_ENTRY * problem.features.n_stored + PER_COLUMN * problem.features.shape[1]
+
+
+def seconds_of_iteration(n: int) -> float:
+    """A Cholesky factor, and about as much for the matrix."""
+    return 2.0 * (n**3 / 3.0) * PER_OPERATION

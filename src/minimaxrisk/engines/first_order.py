@@ -33,9 +33,18 @@ enough, or it has taken long, the anchor moves to T(z), which for linear program
 omega is then set anew from how far both sides moved (as in PDLP: Applegate et al. 2021). Products with Psi
 are linear, so that those of z follow from those of T(z).
 
-Certificates. Every few steps T(z) is certified, without a further product with the features, because its
-moments and scores are known. Bounds of z, of the mean of a round, or of mixtures with the best pair so far
-are no closer. The bounds that are reported are computed from the best pair at the end.
+Rows. In the signed coding with free masses most of many instances have none at the optimum, and a coarse gap
+shows which may have some. With several classes it does not: most of them look near to their constraints until
+the gap is small. So for sparse rows of two classes, when the anchor moves, the instances near to their dual
+constraints, and those with mass, are chosen anew; the steps go on with these alone. Fewer rows have a smaller
+norm, so that steps are longer too. An instance left out has no mass, so that moments and lower bounds hold as
+they are; upper bounds take the scores of all instances. A choice at a gap that was not halved since the last
+one only adds, so that a wrong choice costs steps, no answer. Steps to a gap of 1e-3 on texts of 100,000 x
+20,000 take 9 s instead of 41.
+
+Certificates. Every few steps T(z) is certified from its moments and scores, which are known but for those of
+instances left out. Bounds of z, of the mean of a round, or of mixtures with the best pair so far are no
+closer. The bounds that are reported are computed from the best pair at the end.
 
 Columns are at unit root mean square, which makes all rows of the dual step alike. Dividing them by their
 radii instead is worse where radii differ: text of 3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
@@ -49,7 +58,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     EngineSettings,
@@ -58,7 +67,7 @@ from minimaxrisk.engines.solution import (
     Stage,
     drop_small_coefficients,
 )
-from minimaxrisk.features.matrix import FeatureMatrix, squared_norm
+from minimaxrisk.features.matrix import FeatureMatrix, Products, squared_norm
 from minimaxrisk.problem.objective import KnownMarginal
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
@@ -78,6 +87,13 @@ class Masses(ABC):
     def scale(self, gain: float, block_scores: FloatArray) -> float:
         """The factor on coefficients that makes their bound smallest, where that is free; else one."""
         return 1.0
+
+    def nearness(self, block_scores: FloatArray) -> FloatArray | None:
+        """How much of its dual constraint each instance uses up (n); None if all may have mass.
+
+        At the optimum only those at one have mass.
+        """
+        return None
 
 
 def soft_threshold(z: FloatArray, t: FloatArray | float) -> FloatArray:
@@ -104,6 +120,10 @@ class SignedMasses(Masses):
         """U is ``1/2 - c gain`` until the largest ``c |score|`` is 1/2, and rises from there."""
         largest = float(np.abs(block_scores).max())
         return 0.5 / largest if gain > 0.0 and largest > 0.0 else 1.0
+
+    def nearness(self, block_scores: FloatArray) -> FloatArray | None:
+        size = np.abs(block_scores[0])
+        return size / max(float(size.max()), np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -185,6 +205,9 @@ BOLD_STEP, SHRINKAGE = 1.3, 0.88
 # When the anchor moves: the residual fell to the first fraction of that at the start of the round, or to the
 # second and rises again, or the round has taken the third fraction of all iterations.
 ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
+# The gap from which on rows are chosen, the nearness at which they are, and the share of all up to which that
+# saves time. With 0.7 and 0.9 the steps to 1e-3 took a third and a fifth longer on texts of 100,000 rows.
+COARSE_GAP, NEAR, MOST_ROWS = 0.15, 0.8, 0.7
 
 
 class Point(NamedTuple):
@@ -214,14 +237,19 @@ class PrimalDual:
             moments=np.zeros_like(problem.tau),
             scores=np.zeros((n_blocks, problem.n_instances)),
         )
-        self._softness = softness_of(problem.features)
-        self.eta = BOLD_STEP / spectral_norm(problem.features, np.sqrt(self._softness))
+        self.n_steps = 0
+        self.n_shrunk = 0
+        self._by_row = problem.features.by_row()
+        self._all: Products = problem.features if self._by_row is None else self._by_row
+        self._softness_of_all = softness_of(problem.features)
+        self.rows: IntArray | None = None  # the instances that take part, None for all
+        self._gap_of_rows = np.inf  # when they were chosen
+        self._read(self._all, self._softness_of_all)
         # With the best weight both sides have the same distance to go: masses are about 1/n each, and the
         # size of coefficients shrinks with the radius.
         typical = float(np.median(problem.lam))
         self._omega = 0.25 * min(1.0 / typical, float(np.sqrt(problem.n_instances)))
-        self.n_steps = 0
-        self.n_shrunk = 0
+        self.is_at_choice = False  # whether rows may be chosen: the last step ended a round
         self._k = 0
         self._first = self._last = np.inf
 
@@ -235,6 +263,7 @@ class PrimalDual:
         if self._k == 0:
             self._first = residual
         # 2) Shrink a step that is too long, or move the anchor, or go on towards both.
+        self.is_at_choice = False
         if not residual < np.inf:
             self.eta *= SHRINKAGE
             self.n_shrunk += 1
@@ -242,6 +271,7 @@ class PrimalDual:
         elif self._round_is_over(residual):
             self._balance(reached)
             self._begin(reached)
+            self.is_at_choice = self._by_row is not None
         else:
             anchored = 1.0 / (self._k + 2)
             self._z = z.combined(anchored - 1.0, reached, 2.0 * (1.0 - anchored), self._anchor)
@@ -249,14 +279,59 @@ class PrimalDual:
             self._k += 1
         return reached
 
+    def on_all(self, v: FloatArray) -> FloatArray:
+        """Masses on all instances (B x n)."""
+        if self.rows is None:
+            return v
+        masses = np.zeros((len(v), self.problem.n_instances))
+        masses[:, self.rows] = v
+        return masses
+
+    def scores_on_all(self, point: Point) -> FloatArray:
+        """Block scores of all instances (B x n); a product with the features where some are left out."""
+        return point.scores if self.rows is None else self._all.combine(point.mu)
+
+    def choose_rows(self, scores: FloatArray, gap: float) -> None:
+        """Go on from the anchor with the rows that may matter.
+
+        ``scores`` are the anchor's on all instances, ``gap`` that of the bounds so far.
+        """
+        nearness = self.masses.nearness(scores)
+        is_too_soon = self.rows is None and gap > COARSE_GAP
+        if self._by_row is None or nearness is None or is_too_soon:
+            return
+        v = self.on_all(self._anchor.v)
+        chosen = (nearness >= NEAR) | v.any(axis=0)
+        if self.rows is not None and gap > 0.5 * self._gap_of_rows:
+            chosen[self.rows] = True
+        else:
+            self._gap_of_rows = gap
+        if np.mean(chosen) > MOST_ROWS:
+            if self.rows is not None:
+                self.rows = None
+                self._read(self._all, self._softness_of_all)
+                self._begin(self._anchor._replace(v=v, scores=scores))
+            return
+        rows = np.flatnonzero(chosen)
+        if self.rows is None or not np.array_equal(rows, self.rows):
+            self.rows = rows
+            self._read(self._by_row.some(rows), self._softness_of_all[rows])
+            self._begin(self._anchor._replace(v=v[:, rows], scores=scores[:, rows]))
+
+    def _read(self, features: Products, softness: FloatArray) -> None:
+        """Take the steps on these features from here on."""
+        self._features, self._softness = features, softness
+        bold = BOLD_STEP * SHRINKAGE**self.n_shrunk
+        self.eta = bold / spectral_norm(features, np.sqrt(softness))
+
     def _t(self, z: Point) -> Point:
-        problem, eta, omega = self.problem, self.eta, self._omega
+        problem, features, eta, omega = self.problem, self._features, self.eta, self._omega
         step = (eta / omega) * self._softness
         v = self.masses.nearest(z.v + step * z.scores, step)
-        moments = problem.features.correlate(v)
+        moments = features.correlate(v)
         target = z.mu - (eta * omega) * (2.0 * moments - z.moments - problem.tau)
         mu = soft_threshold(target, (eta * omega) * problem.lam)
-        return Point(v, mu, moments, problem.features.combine(mu))
+        return Point(v, mu, moments, features.combine(mu))
 
     def _residual(self, z: Point, reached: Point) -> float:
         """|z - T(z)| in the norm of the iteration; infinite if a long step makes its square negative."""
@@ -298,7 +373,7 @@ def softness_of(features: FeatureMatrix) -> FloatArray:
     return typical / np.maximum(length, SHORTEST * typical) if typical > 0.0 else np.ones_like(length)
 
 
-def spectral_norm(features: FeatureMatrix, weights: FloatArray) -> float:
+def spectral_norm(features: Products, weights: FloatArray) -> float:
     """The largest singular value of ``diag(weights) Psi``; 1 where Psi is zero.
 
     By power iterations from a fixed start.
@@ -323,57 +398,84 @@ def first_order(problem: Box, settings: EngineSettings, monitor: Monitor | None 
 
 def first_order_approach(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
     """The best certified pair, whichever way the loop ends; small coefficients are not cleared."""
-    best = Solution.trivial(problem, problem.objective)
-    best.solver = "first-order"
-    try:
-        _iterate(problem, settings, best, monitor)
-    except KeyboardInterrupt:
-        best.interrupted = True
-    best.distribution = problem.objective.repaired(best.distribution, problem.centre)
-    best.settle(problem, problem.objective)
-    best.converged = best.gap <= _tolerance(settings)
-    return best
+    steps = Steps(problem, monitor)
+    tolerance = max(settings.first_order_gap_tol, SMALLEST_GAP)
+    steps.run(tolerance, BUDGET if settings.max_iter is None else settings.max_iter)
+    found = steps.settled()
+    found.converged = found.gap <= tolerance
+    return found
 
 
-def _tolerance(settings: EngineSettings) -> float:
-    return max(settings.first_order_gap_tol, SMALLEST_GAP)
+class Steps:
+    """The loop: step, certify, report, choose rows. It can go on from where it ended."""
 
+    def __init__(self, problem: Box, monitor: Monitor | None = None) -> None:
+        self.problem, self._monitor = problem, monitor
+        self.best = Solution.trivial(problem, problem.objective)
+        self.best.solver = "first-order"
+        self._iteration: PrimalDual | None = None
+        self._used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
 
-def _iterate(problem: Box, settings: EngineSettings, best: Solution, monitor: Monitor | None) -> None:
-    iteration, last = PrimalDual(problem), BUDGET if settings.max_iter is None else settings.max_iter
-    used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
-    while True:
-        # 1) Step.
-        point = iteration.step()
-        is_last = iteration.n_steps == last
-        # The first step is certified too: where the answer is trivial, it finds it.
-        if iteration.n_steps % CHECK_EVERY and iteration.n_steps > 1 and not is_last:
-            continue
-        # 2) Certify.
-        bound = _certify(problem, iteration.masses, point, best)
-        # 3) Report.
-        before, used = used, point.mu != 0.0
-        best.report(
-            monitor,
+    def run(self, gap: float, last: int) -> None:
+        """Until the bounds are as close as ``gap``, or ``last`` steps were taken in all; at least one."""
+        try:
+            self._run(gap, last)
+        except KeyboardInterrupt:
+            self.best.interrupted = True
+
+    def settled(self) -> Solution:
+        """The best pair, with the bounds that it proves."""
+        problem, best = self.problem, self.best
+        best.distribution = problem.objective.repaired(best.distribution, problem.centre)
+        best.settle(problem, problem.objective)
+        return best
+
+    def _run(self, gap: float, last: int) -> None:
+        if self._iteration is None:
+            self._iteration = PrimalDual(self.problem)
+        iteration, best = self._iteration, self.best
+        while iteration.n_steps == 0 or not (best.stopped or best.gap <= gap or iteration.n_steps >= last):
+            # 1) Step. The first one is certified too: where the answer is trivial, it finds it.
+            point, n_steps = iteration.step(), iteration.n_steps
+            is_due = n_steps % CHECK_EVERY == 0 or n_steps in (1, last)
+            if not (is_due or iteration.is_at_choice):
+                continue
+            # 2) Certify.
+            scores = iteration.scores_on_all(point)
+            bound = _certify(self.problem, iteration.masses, point.mu, scores, best)
+            v = iteration.on_all(point.v)
+            _certify_masses(self.problem, iteration.masses, v, point.moments, best)
+            # 3) Report.
+            self._report(point, bound, n_steps)
+            # 4) Choose the rows of the next round.
+            if iteration.is_at_choice:
+                iteration.choose_rows(scores, best.gap)
+
+    def _report(self, point: Point, bound: float, n_steps: int) -> None:
+        before, self._used = self._used, point.mu != 0.0
+        deviation = np.abs(point.moments - self.problem.tau)
+        self.best.report(
+            self._monitor,
             bound,
-            iteration=iteration.n_steps,
-            n_features=int(used.sum()),
-            n_added=int((used & ~before).sum()),
-            n_removed=int((before & ~used).sum()),
-            max_violation=max(0.0, float((np.abs(point.moments - problem.tau) - problem.lam).max())),
+            iteration=n_steps,
+            n_features=int(self._used.sum()),
+            n_added=int((self._used & ~before).sum()),
+            n_removed=int((before & ~self._used).sum()),
+            max_violation=max(0.0, float((deviation - self.problem.lam).max())),
         )
-        if is_last or best.stopped or best.gap <= _tolerance(settings):
-            return
 
 
-def _certify(problem: Box, masses: Masses, point: Point, best: Solution) -> float:
-    """Offer both sides of a point; returns the bound of its coefficients, at their best scale."""
-    gain = float(np.sum(problem.tau * point.mu) - np.sum(problem.lam * np.abs(point.mu)))
-    scale = masses.scale(gain, point.scores)
-    mu = scale * point.mu
-    bound = upper_bound(problem, problem.objective, mu, problem.coding.scores(scale * point.scores))
-    best.offer_stage(Stage.of(mu), bound)
-    distribution, factor = masses.distribution(point.v)
-    inside = lower_bound(problem, problem.objective, distribution, factor * point.moments)
-    best.offer_distribution(inside.distribution, inside.bound)
+def _certify(problem: Box, masses: Masses, mu: FloatArray, scores: FloatArray, best: Solution) -> float:
+    """Offer coefficients at their best scale; returns their bound."""
+    gain = float(np.sum(problem.tau * mu) - np.sum(problem.lam * np.abs(mu)))
+    scale = masses.scale(gain, scores)
+    bound = upper_bound(problem, problem.objective, scale * mu, problem.coding.scores(scale * scores))
+    best.offer_stage(Stage.of(scale * mu), bound)
     return bound
+
+
+def _certify_masses(problem: Box, masses: Masses, v: FloatArray, moments: FloatArray, best: Solution) -> None:
+    """Offer masses, from the moments that they have."""
+    distribution, factor = masses.distribution(v)
+    inside = lower_bound(problem, problem.objective, distribution, factor * moments)
+    best.offer_distribution(inside.distribution, inside.bound)

@@ -154,6 +154,23 @@ class SharedData(NamedTuple):
     algebra: type[BatchAlgebra]
 
 
+class Products(Protocol):
+    """The two products of the features, as ``FeatureMatrix`` has them."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def correlate(self, block_weights: FloatArray, /) -> FloatArray: ...
+
+    def combine(self, coefficients: FloatArray, /) -> FloatArray: ...
+
+
+class RowProducts(Products, Protocol):
+    """Products of features of which some rows can be taken."""
+
+    def some(self, rows: IntArray, /) -> RowProducts: ...
+
+
 class FeatureMatrix(Protocol):
     """The n x d matrix Psi, known only by the operations below.
 
@@ -274,6 +291,10 @@ class FeatureMatrix(Protocol):
         """These features in the form that is fastest to read again and again."""
         return self
 
+    def by_row(self) -> RowProducts | None:
+        """The same features held row by row; None where that is no faster to choose rows from."""
+        return None
+
     def lengths_of_instances(self) -> FloatArray:
         """The length of every row psi_i (n), where they may differ much; else ones."""
         return np.ones(self.shape[0])
@@ -318,7 +339,7 @@ def products_of_instances(features: FeatureMatrix, unit: FloatArray) -> FloatArr
 
 
 def squared_norm(
-    features: FeatureMatrix, start: FloatArray, n_iterations: int, weights: FloatArray | float = 1.0
+    features: Products, start: FloatArray, n_iterations: int, weights: FloatArray | float = 1.0
 ) -> float:
     """The largest eigenvalue of ``D Psi Psi'D``, by power iterations from ``start`` (1 x n).
 
