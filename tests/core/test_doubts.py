@@ -259,11 +259,13 @@ class TestModels:
         y = np.repeat([0, 1], 10)
         told, noise = np.arange(20.0), np.tile([0.0, 1.0], 10)
         values, called = np.column_stack([told, noise]), ["told", "noise"]
-        assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y) == "told"
-        assert columns.carrying_column(np.array([0.49, 0.51]), values, called, y) is None
-        assert columns.carrying_column(np.array([0.4, 0.6]), values, called, y) is None
-        assert columns.carrying_column(np.zeros(2), values, called, y) is None
-        assert columns.carrying_column(np.array([0.6, 0.4]), values[1:], called, y[1:]) is None  # too few
+        assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y, values) == "told"
+        assert columns.carrying_column(np.array([0.49, 0.51]), values, called, y, values) is None
+        assert columns.carrying_column(np.array([0.4, 0.6]), values, called, y, values) is None
+        assert columns.carrying_column(np.zeros(2), values, called, y, values) is None
+        assert (
+            columns.carrying_column(np.array([0.6, 0.4]), values[1:], called, y[1:], values[1:]) is None
+        )  # too few
 
     def test_batches_that_hold_one_class_each(self, study):
         X, y = study

@@ -1,4 +1,4 @@
-"""What values of columns give away: line by line rising ones, codes of the labels, one that carries a model."""
+"""What values of columns give away: an order of lines, codes of labels, one column that carries a model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def rising_columns(X: DataMatrix, names: Sequence[str]) -> list[str]:
     return [names[j] for j in np.flatnonzero((steps > 0.0).all(axis=0) | (steps < 0.0).all(axis=0)).tolist()]
 
 
-def columns_like_labels(X: FloatArray, names: Sequence[str], y: np.ndarray, *, errors: float = 0.0) -> list[str]:
+def columns_like_labels(
+    X: FloatArray, names: Sequence[str], y: np.ndarray, *, errors: float = 0.0
+) -> list[str]:
     """The columns with as many values as there are classes, one for each, but for this share of errors."""
     if len(y) < ENOUGH_SAMPLES:
         return []

@@ -16,7 +16,7 @@ LARGE_COUNT, SMALL_COUNT, MOSTLY_ZERO = 50, 3, 0.5
 # the data sets of the paper and their stand-ins, the median skewness of raw samples is at least 2.4, that of
 # others at most 1.2.
 WIDE_RANGE, SKEWED = 100.0, 2.0
-# Codes for missing values, of either sign; they are codes if all other values are nearer to 0 than half of them.
+# Codes for missing values, of either sign; they are codes if no other value is beyond half of them.
 MISSING_CODES, FAR = frozenset({99.0, 999.0, 9999.0, 99999.0}), 0.5
 # Jumps between samples in order, where so many lie on either side: in the decimal logarithm of their spread,
 # and of their mean in spreads, both without this share of the values at either end. In those data sets, with
@@ -78,9 +78,10 @@ def missing_code(X: DataMatrix) -> tuple[float, int] | None:
     for code, fewest in ((float(np.nanmin(values)), 1), (float(np.nanmax(values)), FEWEST)):
         is_code, sign = values == code, np.sign(code)
         others = sign * values[~is_code & ~np.isnan(values)]
-        if abs(code) in MISSING_CODES and others.size and is_code.sum() >= fewest:
-            if others.max() <= FAR * abs(code):
-                return code, int(is_code.sum())
+        if abs(code) not in MISSING_CODES or not others.size:
+            continue
+        if is_code.sum() >= fewest and others.max() <= FAR * abs(code):
+            return code, int(is_code.sum())
     return None
 
 
@@ -88,7 +89,7 @@ def constant_samples(X: DataMatrix) -> BoolArray:
     """The samples with one value in all columns, such as zero."""
     if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS:
         return np.zeros(X.shape[0], dtype=bool)
-    return np.asarray((X == X[:, :1]).all(axis=1))
+    return np.asarray((X[:, :1] == X).all(axis=1))
 
 
 def on_another_scale(X: DataMatrix) -> BoolArray | None:
@@ -150,7 +151,10 @@ def difference_in_words(X: DataMatrix, differs: BoolArray) -> str:
     """What would explain that some samples differ from the others in mean or spread."""
     if sparse.issparse(X):
         return "raw beside logarithms, other units, or another platform"
-    mean, spread = trimmed(X)
+    return _in_words(*trimmed(X), differs)
+
+
+def _in_words(mean: FloatArray, spread: FloatArray, differs: BoolArray) -> str:
     (m, s), (other_m, other_s) = (
         (float(np.nanmedian(mean[side])), float(np.nanmedian(spread[side]))) for side in (differs, ~differs)
     )
@@ -160,7 +164,7 @@ def difference_in_words(X: DataMatrix, differs: BoolArray) -> str:
     by_mean = m / other_m if m * other_m > 0.0 else np.inf
     if abs(np.log(by_spread)) < ALIKE:
         more = "more" if m > other_m else "less"
-        return f"values about {abs(m - other_m):.2g} {more} in every column, as by another background or offset"
+        return f"values about {abs(m - other_m):.2g} {more} in every column: another background or offset"
     for (name, base), (other, other_base) in permutations(BASES.items(), 2):
         factor = np.log(other_base) / np.log(base)
         if max(abs(np.log(by_spread / factor)), abs(np.log(by_mean / factor))) < ALIKE:
@@ -168,7 +172,10 @@ def difference_in_words(X: DataMatrix, differs: BoolArray) -> str:
     if max(by_spread, 1.0 / by_spread) > RAW:
         return "raw beside logarithms, or another platform"
     if abs(np.log(by_spread / by_mean)) < 2.0 * ALIKE:
-        return f"values about {by_spread:.2g} times as large: other units, amounts of material or sequencing depths"
+        times = max(by_spread, 1.0 / by_spread)
+        return (
+            f"values that differ by a factor of about {times:.2g}: other units, amounts of material or depths"
+        )
     return "another normalisation or platform"
 
 

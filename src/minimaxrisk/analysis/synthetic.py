@@ -46,9 +46,10 @@ def filled_by_class(X: DataMatrix, y: np.ndarray) -> int:
     own = np.unique(y, return_inverse=True)[1]
     shares = np.bincount(own) / len(own)
     lengths, pure, columns = [], [], []
+    limits = np.array([0.0, np.nanmin(X, initial=np.inf), np.nanmax(X, initial=-np.inf)])
     step = max(1, LOOKED_AT // len(own))
     for start in range(0, X.shape[1], step):
-        found = _repeated(X[:, start : start + step], own)
+        found = _repeated(X[:, start : start + step], own, limits)
         lengths.append(found[0])
         pure.append(found[1])
         columns.append(found[2] + start)
@@ -59,8 +60,13 @@ def filled_by_class(X: DataMatrix, y: np.ndarray) -> int:
     return len(np.unique(column[is_pure])) if by_chance <= PURE_BY_CHANCE else 0
 
 
-def _repeated(X: FloatArray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of every value that a column has several times how often, whether in one class alone, and the column."""
+def _repeated(
+    X: FloatArray, own: np.ndarray, limits: FloatArray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How often each repeated value of a column occurs, whether in one class alone, and its column.
+
+    Zeros, and other values at the end of the range, are limits of measurement or codes.
+    """
     order = np.argsort(X, axis=0, kind="stable")
     values, classes = np.take_along_axis(X, order, axis=0).T, own[order].T
     begins = np.ones(values.shape, dtype=bool)
@@ -69,5 +75,5 @@ def _repeated(X: FloatArray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     length = np.diff(np.r_[starts, values.size])
     flat = classes.ravel()
     is_pure = np.minimum.reduceat(flat, starts) == np.maximum.reduceat(flat, starts)
-    several = length > 1
+    several = (length > 1) & ~np.isin(values.ravel()[starts], limits)
     return length[several], is_pure[several], starts[several] // values.shape[1]

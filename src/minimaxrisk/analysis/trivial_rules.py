@@ -17,15 +17,19 @@ from sklearn.model_selection import StratifiedKFold
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk.analysis.scales import FEWEST_COLUMNS, FEWEST_SAMPLES, LOOKED_AT, trimmed
 
-MEAN, SPREAD, ZEROS, MISSING = "mean", "spread", "share of zeros", "share of missing values"
-LINE, NAME, NUMBER = "line in the file", "place of its name in the alphabet", "number in its name"
-# A rule counts if so few errors are less probable than this were it no better than the most common class, and
-# if it does not err more often than the model at this level. On the paper's data sets and their stand-ins, raw
-# and in logarithms, and on five halves of each, no number of a sample counts.
+MEAN, SPREAD = "mean of a sample", "spread of a sample"
+ZEROS, MISSING = "share of zeros in a sample", "share of missing values in a sample"
+LINE, NAME = "line of a sample in the file", "alphabetical order of sample names"
+NUMBER = "number in the name of a sample"
+# A rule counts if so few errors are less probable than this were it no better than the most common class,
+# and if it does not err more often than the model at this level. On five halves of each of the paper's data
+# sets and their stand-ins, raw and in logarithms, no number of a sample counts.
 BY_CHANCE, WORSE = 1e-3, 0.1
 # An order counts if the model's scores follow it within the classes too, so clearly: files are often sorted.
 FOLLOWS, SMALLEST_CORRELATION = 1e-4, 0.3
 N_FOLDS = 10
+# Cells of a sample that differ by less, in number and share of the columns, are no difference.
+FEW_CELLS, SMALL_SHARE = 3, 0.01
 DIGITS = re.compile(r"\d+")
 
 
@@ -47,13 +51,18 @@ def sample_numbers(X: DataMatrix) -> dict[str, FloatArray]:
         return {}
     if sparse.issparse(X):
         size, n_stored = np.asarray(abs(X).sum(axis=1)).ravel(), np.diff(X.tocsr().indptr)
-        return {MEAN: size / d, ZEROS: 1.0 - n_stored / d}
+        return {ZEROS: _coarse(d - n_stored, d), MEAN: size / d}
     mean, spread = trimmed(X)
     step = max(1, LOOKED_AT // d)
     blocks = [X[start : start + step] for start in range(0, n, step)]
-    zeros = np.concatenate([(rows == 0.0).mean(axis=1) for rows in blocks])
-    missing = np.concatenate([np.isnan(rows).mean(axis=1) for rows in blocks])
-    return {MEAN: mean, SPREAD: spread, ZEROS: zeros, MISSING: missing}
+    zeros = np.concatenate([np.count_nonzero(rows == 0.0, axis=1) for rows in blocks])
+    missing = np.concatenate([np.count_nonzero(np.isnan(rows), axis=1) for rows in blocks])
+    return {MISSING: _coarse(missing, d), ZEROS: _coarse(zeros, d), MEAN: mean, SPREAD: spread}
+
+
+def _coarse(counts: IntArray, d: int) -> FloatArray:
+    """Counts of cells, where one column more or less makes no difference."""
+    return np.asarray(np.floor(counts / max(FEW_CELLS, SMALL_SHARE * d)))
 
 
 def sample_orders(sample_names: Sequence[str]) -> dict[str, FloatArray]:
@@ -90,9 +99,7 @@ def explaining_order(
     return None
 
 
-def _rules(
-    name: str, values: FloatArray, own: IntArray, predicted: IntArray | None
-) -> list[TrivialRule]:
+def _rules(name: str, values: FloatArray, own: IntArray, predicted: IntArray | None) -> list[TrivialRule]:
     """The rules on a number that count, for one class after the other; of two classes there is one."""
     if not np.isfinite(values).all() or not np.ptp(values):
         return []
@@ -153,7 +160,9 @@ def _follows(scores: FloatArray, order: FloatArray, own: IntArray) -> bool:
     ]
     if not ranks:
         return False
-    first, second = (np.concatenate([(r - r.mean()) / len(r) for r in side]) for side in zip(*ranks, strict=True))
+    first, second = (
+        np.concatenate([(r - r.mean()) / len(r) for r in side]) for side in zip(*ranks, strict=True)
+    )
     if not (first.any() and second.any()):
         return False
     within = float(first @ second / np.sqrt((first @ first) * (second @ second)))
