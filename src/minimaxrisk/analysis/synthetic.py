@@ -41,7 +41,7 @@ def samples_between(X: DataMatrix, y: np.ndarray) -> list[tuple[int, int, int]]:
 
 def filled_by_class(X: DataMatrix, y: np.ndarray) -> int:
     """In how many columns a value is repeated in one class alone, where that is so of nearly all; else 0."""
-    if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS:
+    if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS or len(y) > MOST_SAMPLES:
         return 0
     own = np.unique(y, return_inverse=True)[1]
     shares = np.bincount(own) / len(own)

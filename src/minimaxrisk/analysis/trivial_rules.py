@@ -28,6 +28,7 @@ BY_CHANCE, WORSE = 1e-3, 0.1
 # An order counts if the model's scores follow it within the classes too, so clearly: files are often sorted.
 FOLLOWS, SMALLEST_CORRELATION = 1e-4, 0.3
 N_FOLDS = 10
+MOST_COLUMNS = 5000  # of these the numbers of a sample are taken
 # Cells of a sample that differ by less, in number and share of the columns, are no difference.
 FEW_CELLS, SMALL_SHARE = 3, 0.01
 DIGITS = re.compile(r"\d+")
@@ -52,6 +53,8 @@ def sample_numbers(X: DataMatrix) -> dict[str, FloatArray]:
     if sparse.issparse(X):
         size, n_stored = np.asarray(abs(X).sum(axis=1)).ravel(), np.diff(X.tocsr().indptr)
         return {ZEROS: _coarse(d - n_stored, d), MEAN: size / d}
+    if d > MOST_COLUMNS:
+        X, d = X[:, np.linspace(0, d - 1, MOST_COLUMNS).astype(np.intp)], MOST_COLUMNS
     mean, spread = trimmed(X)
     step = max(1, LOOKED_AT // d)
     blocks = [X[start : start + step] for start in range(0, n, step)]
