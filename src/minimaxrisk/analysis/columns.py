@@ -17,8 +17,8 @@ ENOUGH_SAMPLES = 20
 # sample in a class and one outside. In the data sets of the paper, their stand-ins, halves and bootstraps the
 # largest share is 0.30.
 CARRIES, TELLS = 0.5, 0.95
-# With fewer pairs in order it carries the model if all other columns have so many times as many in disorder.
-TELLS_ALONE, TIMES_WRONG = 0.8, 1.5
+# With less of both it carries the model if all other columns have so many times as many pairs in disorder.
+CARRIES_ALONE, TELLS_ALONE, TIMES_WRONG = 0.4, 0.8, 2.0
 # Of a code of the labels so many entries may be wrong, where other columns have many values.
 FLIPPED, MOST_LOOKED_AT = 0.1, 200
 
@@ -71,11 +71,12 @@ def carrying_column(
     if not total > 0.0 or len(y) < ENOUGH_SAMPLES:
         return None
     best = int(np.argmax(importances))
-    if importances[best] < CARRIES * total:
+    share = float(importances[best]) / total
+    if share < CARRIES_ALONE:
         return None
     for label in np.unique(y):
         area = float(_areas(values[:, best, None], y == label)[0])
-        if area >= TELLS or (area >= TELLS_ALONE and _stands_out(area, X, y == label)):
+        if (share >= CARRIES and area >= TELLS) or (area >= TELLS_ALONE and _stands_out(area, X, y == label)):
             return names[best]
     return None
 

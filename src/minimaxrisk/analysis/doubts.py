@@ -154,7 +154,8 @@ def doubts_about_numbers(
         what = f"the {rule.number} tells {label!r} from the other classes as well as the model"
     meaning, remedy = MEANINGS[rule.number]
     if rule.number in (trivial_rules.MEAN, trivial_rules.SPREAD):
-        meaning = f"It looks like {scales.difference_in_words(X, own == rule.position)}."
+        words = scales.difference_in_words(X, own == rule.position)
+        meaning = f"Beside the others, samples of {label!r} look like {words}."
     return [
         Doubt(
             kind="trivial",
