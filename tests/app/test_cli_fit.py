@@ -428,7 +428,9 @@ def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
             "Leave out 'no' and fit again (--ignore no)."
         ]
 
-    assert warnings_of(range(101, 125)) == expected("only counts the lines; if these are sorted by class")
+    assert warnings_of(range(101, 125)) == expected(
+        "rises or falls from line to line; if these are sorted by class"
+    )
     assert warnings_of([1.5, *range(102, 125)]) == []
     coded = "has one value in each class; if that codes the class"
     assert warnings_of([2] * 12 + [1] * 12) == expected(coded)
