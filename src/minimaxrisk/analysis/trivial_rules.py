@@ -22,7 +22,7 @@ ZEROS, MISSING = "share of zeros in a sample", "share of missing values in a sam
 LINE, NAME = "line of a sample in the file", "alphabetical order of sample names"
 NUMBER = "number in the name of a sample"
 # A rule counts if so few errors are less probable than this were it no better than the most common class,
-# and if it does not err more often than the model at this level. Several numbers and classes are tried, so the
+# and if it does not err more often than the model at this level. Several numbers are tried, so the
 # first is small: with 1e-3 the share of zeros was held against one of 95 halves of the paper's data sets.
 BY_CHANCE, WORSE = 1e-4, 0.1
 # An order counts if the model's scores follow it within the classes too, so clearly: files are often sorted.
