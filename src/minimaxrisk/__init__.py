@@ -17,6 +17,7 @@ proof.
 ``ClippedScaler``                         tames outliers
 ``PredictionSets``                        labels that cannot be excluded, and probabilities
 ``error_bound``, ``permutation_test``     how often it errs at most; what noise would do
+``evaluate``                              this model on samples that it has not seen
 ``verify``, ``worst_case``                check a certificate; bound another rule
 ``check_data``, ``check_batches``         doubts about the data
 ``compare``, ``minimax_risk_path``        beside other classifiers; R* at all radii
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.batches import check_batches
     from minimaxrisk.analysis.comparison import compare
     from minimaxrisk.analysis.doubts import check_data
+    from minimaxrisk.analysis.evaluation import evaluate
     from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
     from minimaxrisk.analysis.permutation_test import permutation_test
     from minimaxrisk.analysis.training_scale import training_scale
@@ -68,6 +70,7 @@ __all__ = [
     "compare",
     "datasets",
     "error_bound",
+    "evaluate",
     "exceptions",
     "guarantees",
     "inspection",
@@ -93,6 +96,7 @@ _MODULE_OF = {
     "check_data": "analysis.doubts",
     "compare": "analysis.comparison",
     "error_bound": "guarantees.error_bound",
+    "evaluate": "analysis.evaluation",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
     "training_scale": "analysis.training_scale",

@@ -1,6 +1,6 @@
 """Warnings of this library. All are kinds of ``UserWarning``."""
 
-__all__ = ["CoverageWarning", "LargeFitWarning", "UninformativeRadiusWarning"]
+__all__ = ["CoverageWarning", "LargeFitWarning", "OutOfBagWarning", "UninformativeRadiusWarning"]
 
 
 class UninformativeRadiusWarning(UserWarning):
@@ -35,4 +35,15 @@ class LargeFitWarning(UserWarning):
     See Also
     --------
     MinimaxRiskClassifier : Change its parameters ``solver`` and ``copy``.
+    """
+
+
+class OutOfBagWarning(UserWarning):
+    """Some samples were seen by all members of an ensemble, and no member can judge them.
+
+    ``oob_error_`` is about the other samples alone; the message says how many are missing, and what helps.
+
+    See Also
+    --------
+    MinimaxRiskEnsembleClassifier : Change its parameters ``n_estimators`` and ``subsample``.
     """

@@ -213,7 +213,8 @@ class TestFit:
         # Bounds by radii could not be smaller here, which both tell with their worst case.
         assert "the worst case of every rule is" in found["left_out"]["radii"]
         assert found["left_out"]["radii"] in text
-        assert f'<dd class="value">{found["value"]:.1%}</dd><dd class="note">with 90% confidence, for' in text
+        note = "error for new samples, with 90% confidence, for"
+        assert f'<dd class="value">{found["value"]:.1%}</dd><dd class="note">{note}' in text
         assert f"<bdi>{found['value']:.3f}</bdi>" in text
 
     def test_left_out_samples_that_are_sure_and_how_probable(self, table, fitted, capsys, tmp_path):
@@ -520,10 +521,20 @@ class TestPredict:
         )  # known without labels too
         assert "says little about new samples" in run(capsys, "predict", model, bare, "--only-used")[2]
         new = sample_rows(values() + 0.25)
-        other = write_rows(tmp_path / "new.csv", [*new[:6], [*new[6][:-1], "unheard of"]])
+        other = write_rows(
+            tmp_path / "new.csv", [*new[:6], [*new[6][:-1], "unheard of"], [*new[7][:-1], "Ill"]]
+        )
         _, _, err = run(capsys, "predict", model, other)
-        assert "that the model does not know: unheard of" in err
+        assert "of 5 predictions differ from it" in err
+        assert "2 samples have labels that the model does not know ('Ill', 'unheard of') and are not" in err
+        assert "counted: it knows 'ill', 'well'. Write 'Ill' like 'ill' to count them." in unwrapped(err)
         assert "says little about new samples" not in err
+        strange = write_rows(tmp_path / "strange.csv", [new[0], [*new[1][:-1], "2"]])
+        err = unwrapped(run(capsys, "predict", model, strange)[2])
+        assert (
+            "column 'diagnosis', but 1 sample has a label that the model does not know ('2') and is not"
+            in err
+        )
 
     def test_columns_that_the_model_uses_will_do(self, table, tmp_path, capsys):
         model = tmp_path / "few.skops"

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import zipfile
 from contextlib import nullcontext
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import minimaxrisk
 from minimaxrisk.app.cli import main
 from terminal import unwrapped
+from tests.reading import write, zipped
 from tests.study_files import GENES, N_SAMPLES, SAMPLES, sample_rows, write_rows
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
@@ -36,18 +36,12 @@ def _pickled(path):
     return path
 
 
-def _zipped(path):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("t.csv", "a,b\n1,2\n")
-    return path
-
-
 # One of each kind; tests/app/test_files_bad_input.py has all messages about files.
 LAST = len(GENES) + 1
 MALFORMED = {
     "no such file": (lambda folder: folder / "none.csv", "there is no file"),
     "pickled array": (lambda folder: _pickled(folder / "t.npy"), "pickled objects are never loaded"),
-    "zip": (lambda folder: _zipped(folder / "t.zip"), "known format"),
+    "zip": (lambda folder: write(folder, {"t.zip": zipped(a="x", b="y")}), "archive of one table"),
     "ragged": (table(lambda i, row: row[:-2] if i == 3 else row), "line 4 must have 11 cells"),
     "target absent": (table(lambda i, row: row[:-1]), "'diagnosis' that --target names"),
     "continuous target": (put(LAST, lambda i: repr(i * 1.37)), "must hold classes"),

@@ -113,7 +113,72 @@ class TestTrainingDataInAnotherOrder:
         assert len(load_model(model).rows) == N
 
 
+@pytest.fixture(scope="module")
+def digits(study):
+    """All digits, columns of other units, zeros: what rounding and a common tolerance would trip over."""
+    values = study.data / 3.0 * np.geomspace(1e-8, 1e8, len(GENES))
+    values[::3, 7] = 0.0
+    return values
+
+
+@pytest.fixture(scope="module")
+def trained(study, digits, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    table = write_rows(folder / "table.csv", lines_of(study, digits.tolist()))
+    model = folder / "m.skops"
+    assert main(["fit", str(table), "--target", "class", "--out", str(model), "--quiet"]) == 0
+    return model
+
+
+def lines_of(study, values):
+    about = zip(study.target.tolist(), values, strict=True)
+    return [["id", "class", *GENES], *([f"P{i}", y, *row] for i, (y, row) in enumerate(about))]
+
+
+class TestTrainingDataSavedAgain:
+    @pytest.mark.parametrize("upwards", [True, False])
+    def test_a_changed_last_digit(self, study, digits, trained, upwards, tmp_path, capsys):
+        """As pandas changes it, with the lines in another order."""
+        again = np.where(digits, np.nextafter(digits, np.inf if upwards else -np.inf), 0.0)
+        header, *lines = lines_of(study, again.tolist())
+        path = write_rows(tmp_path / "again.csv", [header, *reversed(lines)])
+        status, out, _ = run(capsys, "verify", trained, path)
+        assert status == 0, out
+
+    def test_fifteen_digits(self, study, digits, trained, tmp_path, capsys):
+        """As spreadsheets keep them; and the training samples are recognized."""
+        short = [[f"{value:.15g}" for value in row] for row in digits.tolist()]
+        path = write_rows(tmp_path / "short.csv", lines_of(study, short))
+        status, out, _ = run(capsys, "verify", trained, path)
+        assert status == 0, out
+        assert "All samples are samples of the training data" in run(capsys, "predict", trained, path)[2]
+
+    @pytest.mark.parametrize("column", [0, 30, 59])
+    def test_any_other_change_is_seen(self, study, digits, trained, column, tmp_path, capsys):
+        other = digits.copy()
+        other[3, column] *= 1 + 1e-10
+        other[[5, 6], column] = other[[6, 5], column]
+        path = write_rows(tmp_path / "other.csv", lines_of(study, other.tolist()))
+        status, out, _ = run(capsys, "verify", trained, path)
+        assert status == 1
+        assert "3 of its 40 samples are not among them, or have other values or labels there ('P3'," in out
+
+
 class TestTrainingSamplesAmongNewOnes:
+    def test_rounded(self, study, tmp_path, capsys):
+        many = make_expression(N, 100, n_informative=8, effect=2.0, random_state=0)
+        header = ["id", "class", *(f"g{j}" for j in range(100))]
+        rows = zip(many.target.tolist(), many.data.tolist(), strict=True)
+        path = write_rows(
+            tmp_path / "t.csv", [header, *([f"P{i}", y, *row] for i, (y, row) in enumerate(rows))]
+        )
+        model = tmp_path / "m.skops"
+        assert run(capsys, "fit", path, "--target", "class", "--out", model, "--quiet")[0] == 0
+        mixed = np.vstack([many.law.sample(20, random_state=1)[0], many.data[4:6].round(1)]).tolist()
+        lines = [[header[0], *header[2:]], *([f"N{i}", *row] for i, row in enumerate(mixed))]
+        err = run(capsys, "predict", model, write_rows(tmp_path / "new.csv", lines))[2]
+        assert "2 of 22 samples are samples of the training data ('N20', 'N21')" in err
+
     def test_some(self, model, rows, new_values, tmp_path, capsys):
         mixed = [*new_rows(new_values), *([row[0], *row[3:]] for row in rows[1:4])]
         path = write_rows(tmp_path / "mixed.csv", mixed)

@@ -75,6 +75,12 @@ def test_commands_on_a_model_file(name, table, capsys):
     assert (status == 0) == has_proof(model)
     if not has_proof(model):
         assert "fit it with certify=True for a bound" in streams.err
+    cohort = path.with_name("cohort.csv")
+    pd.DataFrame(X[::-1] + 0.01, columns=names).assign(kind=y[::-1]).to_csv(cohort, index=False)
+    status, streams = run("evaluate", file, cohort)
+    assert status == 0
+    wrong = int((model.predict(X + 0.01) != y).sum())
+    assert f"this model errs on {wrong}:" in streams.out
     page = path.with_suffix(".html")
     status, streams = run("report", file, path, "--out", page, *BRIEF)
     is_possible = has_proof(model) and all(can(model, each) for each in NEEDS["report"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
 import pickle
 import random
@@ -17,7 +19,7 @@ from scipy.io import savemat
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.messages import COMMAND_LINE, parsing
 from minimaxrisk.app.files.read_study import read_raw_table
-from tests.reading import read, write
+from tests.reading import read, write, zipped
 
 TABLE = "sample,class,a,b\np1,x,1,2\np2,y,4,5\np3,x,7,8\np4,y,0,1\n"
 UNLABELLED = TABLE.replace(",class", "").replace(",x", "").replace(",y", "")
@@ -38,6 +40,13 @@ def late(place, line):
 
 def pair(table, labels):
     return {"t.csv": table, "l.csv": labels}
+
+
+def encrypted():
+    """An archive that says so of its member."""
+    content = bytearray(zipped(a="x"))
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(content)
 
 
 def arrays(**named):
@@ -97,6 +106,14 @@ REFUSED = [
     (bytes(range(256)) * 40, {}, "must be a text file, got binary content; give it the extension"),
     ({"t.docx": "x"}, {}, "must be in a known format, got the extension '.docx'"),
     ({"t": "x"}, {}, "must be in a known format, got the extension '.none.'"),
+    ({"t.zip": zipped(a="x", b="y")}, {}, r"zip archive of one table, got 2 files \('a', 'b'\); unpack it"),
+    ({"t.zip": zipped()}, {}, "zip archive of one table, got 0 files; unpack it"),
+    ({"t.zip": zipped(a="x" * 99)[:-9]}, {}, "is not a complete zip file .*; get or pack it again"),
+    ({"t.zip": zipped(**{"t.xlsx": "x"})}, {}, "got the extension '.zip'; decompress it first"),
+    ({"t.csv": zipped(**{"[Content_Types].xml": "x"})}, {}, "workbook: give it its extension, such as .xlsx"),
+    ({"t.csv": bz2.compress(b"a,b")}, {}, "is packed with bzip2; decompress it first"),
+    ({"t.csv.xz": lzma.compress(b"a,b")}, {}, "is packed with xz; decompress it first"),
+    ({"t.zip": encrypted()}, {}, "has a password; unpack it"),
     ({"t.npz.gz": "x"}, {}, "must be in a known format, got the extension '.gz'; decompress it first"),
     # Numbers.
     (TABLE.replace("4,5", "low,5"), {}, r"1 column with text: 'a' \(such as 'low'\); pass --ignore a for"),

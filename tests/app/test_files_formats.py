@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.read_study import read_raw_table
-from tests.reading import read, write
+from tests.reading import read, write, zipped
 
 X = np.array(
     [
@@ -112,6 +112,13 @@ FORMATS = {
     "study.h5ad": write_h5ad,
     "study.gct": gct(),
     "GSE1_series_matrix.txt.gz": gzip.compress(series_matrix().encode()),
+    # Packed under the name of a plain file or without an ending, unpacked under the name of a packed one.
+    "packed.csv": gzip.compress(joined().encode()),
+    "study.gz": gzip.compress(joined().encode()),
+    "attachment": gzip.compress(joined().encode()),
+    "unpacked.csv.gz": joined(),
+    "study.zip": zipped(**{"results/": "", "results/study.tsv": joined("\t"), "__MACOSX/._study.tsv": "x"}),
+    "study.txt": zipped(**{"series_matrix.txt": series_matrix()}),
 }
 
 
@@ -175,7 +182,7 @@ def test_layers_of_h5ad(tmp_path):
         read(tmp_path, {"t.h5ad": SPARSE["t.h5ad"]}, layer="scald")
 
 
-@pytest.mark.parametrize("name", ["t.svm", "t.libsvm.gz", "t.txt"])
+@pytest.mark.parametrize("name", ["t.svm", "t.libsvm.gz", "t.txt", "packed.svm"])
 @pytest.mark.parametrize("start", [0, 1])
 def test_svmlight(tmp_path, name, start):
     lines = [
@@ -183,7 +190,9 @@ def test_svmlight(tmp_path, name, start):
         for code, row in zip(CODES, X.tolist(), strict=True)
     ]
     content = "\n".join(lines).encode()
-    study = read(tmp_path, {name: gzip.compress(content) if name.endswith(".gz") else content}, target=None)
+    study = read(
+        tmp_path, {name: content if name in ("t.svm", "t.txt") else gzip.compress(content)}, target=None
+    )
     np.testing.assert_array_equal(study.X.toarray(), X)
     assert study.y.tolist() == CODES.tolist()
     assert study.feature_names.tolist() == [f"column_{j + start}" for j in range(3)]

@@ -70,14 +70,18 @@ def test_features_chosen_and_judged_without_the_samples_that_chose(study, table,
     assert found["permutation_test"]["pvalue"] == alone.pvalue
     assert found["permutation_test"]["statistic"] == pytest.approx(alone.statistic, abs=1e-3)
     page = table.with_suffix(".html").read_text(encoding="utf-8")
-    assert "The radius of this model was chosen for" in page
-    assert "The permutation test is that of radius 1, which was not chosen." in page
+    assert "This model was chosen for" in page
+    assert "The permutation test is that of the default, which no label chose." in page
     # The errors of all radii are there whatever was chosen, and say where the two choices are.
     shown, losses = found["short_list"], MinimaxRiskClassifierCV().fit(X, y)
     # Where no fold chose the radius, small radii are left out.
     n = 20 if choice in ("few", "best") else 13
     assert len(shown["left_out_error"]) == n
-    np.testing.assert_allclose(shown["left_out_error"][::-1], losses.cv_results_["mean_loss"][-n:])
+    np.testing.assert_allclose(shown["left_out_error"][:0:-1], losses.cv_results_["mean_loss"][-n:-1])
+    # A model without a feature names the most common class.
+    assert shown["left_out_error"][0] == pytest.approx(
+        1.0 - np.bincount(np.unique(y, return_inverse=True)[1]).max() / len(y)
+    )
     assert shown["n_features"][::-1] == losses.cv_results_["n_features_of_fit"][-n:].tolist()
     assert shown["n_features"][shown["few"]] == losses.n_features_selected_
 

@@ -151,7 +151,11 @@ def test_features_and_classes_are_averages_of_the_data(study, findings):
         assert one.n_samples == rows.sum()
         assert one.training_error == pytest.approx((model.predict(X[rows]) != label).mean())
         assert one.own_probability == pytest.approx(model.predict_proba(X[rows])[:, k].mean())
-        assert one.recall == pytest.approx((findings.cross_validation.predicted[rows] == k).mean())
+        named = findings.cross_validation.predicted == k
+        rates = one.rates
+        assert rates.sensitivity.value == pytest.approx(named[rows].mean())
+        assert rates.specificity.value == pytest.approx(1.0 - named[~rows].mean())
+        assert rates.predictive_value.value == pytest.approx(rows[named].mean())
         assert one.mass == pytest.approx(model.worst_case_distribution_[rows].sum())
         others = np.delete(model.worst_case_distribution_[rows], k, axis=1)
         assert one.mass_on_others == pytest.approx(others.sum())
@@ -328,9 +332,10 @@ def test_the_best_bound_is_a_card_and_the_others_in_a_table(study, findings):
     model = MinimaxRiskClassifier().fit(X, y)
     own = error_bound(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
     page = text_of(render_report(findings, PROVENANCE))
-    card = key_numbers(findings)[2]
+    card = key_numbers(findings)[3]
     assert card.value == f"{own.value:.1%}"
-    assert card.text == f"with 95% confidence, for the same method trained on {own.n_train} samples"
+    said = f"error for new samples, with 95% confidence, for the same method trained on {own.n_train} samples"
+    assert card.text == said
     assert f"The smallest: {own.assumption}" in page
     rows = guarantee_table(findings).rows
     assert [row[1] for row in rows] == [f"{one.value:.3f}" for one in own.side_by_side]
@@ -374,9 +379,8 @@ def test_a_guarantee_that_says_nothing_says_so(noise_findings):
     (why,) = verdict.says_little(found)
     assert said in why or "No smaller bound was found" in why
     assert why in text_of(render_report(found, PROVENANCE))
-    assert (
-        "which says nothing about" in key_numbers(found)[2].text or "no better" in key_numbers(found)[2].text
-    )
+    card = key_numbers(found)[3].text
+    assert "which says nothing about" in card or "too few samples to prove what" in card
 
 
 def test_without_a_guarantee(study):
@@ -499,27 +503,27 @@ def with_weights(findings, others, own, *, n_samples, n_in_doubt):
     return replace(findings, worst_case=shown, suspects=tuple(suspects))
 
 
-def samples_section(findings):
-    return render_report(findings, PROVENANCE).split('<section id="samples">')[1].split("</section>")[0]
+def worst_samples(findings):
+    return render_report(findings, PROVENANCE).split('id="worst-samples"')[1].split('id="classes"')[0]
 
 
 def test_ties_are_no_ranking(findings):
     tied = with_weights(findings, [0.0014] * 25, np.linspace(0.002, 0.02, 25), n_samples=80, n_in_doubt=0)
     texts = explanations.about_suspects(tied)
     assert texts[0] == "No sample has more weight on another label than on its own: none stands out."
-    assert any("not proof" in text for text in texts)
+    assert any("says nothing against a sample that was predicted rightly" in text for text in texts)
     assert "So all samples have the same weight on the other label" in texts[-1]
     caption = explanations.suspects_caption(tied)
     assert caption.startswith("The 25 samples with the least weight on their own label. All 80 have the same")
     assert "0.14%" in caption
-    assert "<details>" in samples_section(tied)
-    assert "most weight" not in text_of(samples_section(tied))
+    assert "<details>" in worst_samples(tied)
+    assert "most weight" not in text_of(worst_samples(tied))
 
 
 def test_few_samples_in_doubt_are_to_be_looked_at(findings):
     weights = [0.02] * 3 + [0.001] * 22
     few = with_weights(findings, weights, [0.01] * 25, n_samples=80, n_in_doubt=3)
-    said = "For 3 of 80 samples the other label weighs at least as much as their own: look at them first."
+    said = "For 3 of 80 samples the other label weighs at least as much as their own."
     assert explanations.about_suspects(few)[0] == said
     first = (
         "First the 3 samples for which the other label weighs at least as much as their own; then those with"
@@ -527,7 +531,7 @@ def test_few_samples_in_doubt_are_to_be_looked_at(findings):
     assert explanations.suspects_caption(few).startswith(first)
     assert "all samples whose own label weighs more have" in explanations.about_suspects(few)[-1]
     one = with_weights(findings, [0.02] + [0.001] * 24, [0.01] * 25, n_samples=80, n_in_doubt=1)
-    assert explanations.about_suspects(one)[0].endswith("at least as much as its own: look at it first.")
+    assert explanations.about_suspects(one)[0].endswith("at least as much as its own.")
     several = replace(few, data=replace(few.data, classes=("a", "b", "c"), class_sizes=(20, 20, 20)))
     said = "For 3 of 80 samples the other labels together weigh at least as much as their own"
     assert explanations.about_suspects(several)[0].startswith(said)
@@ -538,7 +542,7 @@ def test_where_most_samples_are_in_doubt_none_stands_out(findings):
     assert "too many for any of them to stand out" in explanations.about_suspects(many)[0]
     caption = explanations.suspects_caption(many)
     assert caption.startswith("25 of the 61 samples that share the least weight on their own label. All 72")
-    assert "<details>" in samples_section(many)
+    assert "<details>" in worst_samples(many)
 
 
 def test_the_two_rules_are_introduced_once_and_have_one_name_each(findings):
@@ -913,8 +917,8 @@ def test_long_names_are_cut_in_the_middle():
 
 def test_the_axis_of_the_volcano_is_as_narrow_as_a_phone(findings):
     named = replace(findings.data, classes=("adenocarcinoma of the lung", "normal tissue of the lung"))
-    figure = volcano_figure(replace(findings, data=named, volcano=replace(findings.volcano, is_ratio=True)))
-    assert '"log2 ratio of means, normal\\u2026 lung less adenoc\\u2026 lung"' in json.dumps(figure.specs)
+    figure = volcano_figure(replace(findings, data=named, volcano=replace(findings.volcano, kind="ratio")))
+    assert '"log2 fold change, normal\\u2026 lung less adenoc\\u2026 lung"' in json.dumps(figure.specs)
 
 
 def test_data_for_scripts_cannot_end_them():

@@ -68,8 +68,8 @@ def browser():
         browser.close()
 
 
-def new_page(browser, address, troubles, **options):
-    """Patient: where many processes share a core, pages take long to load; and without animations."""
+def new_page(browser, address, troubles, *, is_folded=False, **options):
+    """Patient: where many processes share a core, pages take long to load; unfolded, without animations."""
     page = browser.new_page(reduced_motion="reduce", **options)
     page.set_default_timeout(PATIENCE)
     page.on("console", lambda message: troubles.append(f"console: {message.text}"))
@@ -79,6 +79,8 @@ def new_page(browser, address, troubles, **options):
     page.goto(address)
     if options.get("java_script_enabled", True):
         page.wait_for_selector("html[data-ready]", state="attached")
+        if not is_folded:
+            page.evaluate("document.querySelectorAll('details.fold').forEach(fold => { fold.open = true; })")
     return page
 
 
@@ -217,6 +219,37 @@ def test_the_first_screen_answers(visit, study, window):
     assert study.features.names[0] in page.locator("#top-features").inner_text()
     dots = page.locator("#plot-scores-0 svg .mark-symbol path").count()
     assert dots == study.data.n_samples
+
+
+@pytest.mark.parametrize("which", ["address", "many_address"])
+def test_the_page_is_folded_and_opens_where_asked(browser, request, which):
+    """Folded it is short; what was folded is drawn as wide as the rest, also after the window has changed."""
+    troubles = []
+    page = new_page(browser, request.getfixturevalue(which), troubles, is_folded=True, **DESKTOP)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 5000
+    assert page.locator("details.fold[open]").count() == 0
+    page.set_viewport_size({"width": 900, "height": 800})
+    page.set_viewport_size(DESKTOP["viewport"])
+    page.evaluate("location.hash = '#figure-comparison'")
+    page.locator("#meaning[open]").wait_for()
+    page.wait_for_function(
+        "() => document.querySelector('#plot-comparison-0 svg').getBoundingClientRect().width > 900"
+    )
+    page.emulate_media(media="print")
+    page.locator("#bounds[open]").wait_for()
+    page.emulate_media(media="screen")
+    page.locator("#bounds:not([open])").wait_for()
+    assert page.locator("#meaning[open]").count() == 1
+    page.close()
+    assert troubles == []
+
+
+def test_the_methods_can_be_copied(visit):
+    page = visit()
+    page.locator("#copy-methods").click()
+    playwright.expect(page.locator("#copied")).not_to_be_empty()
+    if page.locator("#copied").inner_text().startswith("Selected"):
+        assert page.evaluate("getSelection().toString()").startswith("Samples were classified by")
 
 
 def test_labels_are_inside_their_figures(visit):
@@ -442,7 +475,7 @@ def test_print_has_all_figures_in_light_colours(visit):
         box = page.locator(f"#{key} svg").bounding_box()
         assert box["width"] > 200
         assert box["x"] + box["width"] <= 691
-    assert not page.locator("details").first.is_visible()
+    assert not page.locator("details:not(.fold)").first.is_visible()
     assert not page.locator("#feature-search").is_visible()
     # Headers are repeated on every page, but buttons within them are not.
     assert colour(page, "#feature-table thead th button", "display") == "contents"

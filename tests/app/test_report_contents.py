@@ -129,6 +129,32 @@ def test_genes_are_written_as_they_are(findings, tmp_path, ending):
         assert 0.0 <= float(record["selected in share of folds"]) <= 1.0
 
 
+def fold_changes(X, y, scaler=None):
+    """The columns of the file of genes that are fold changes, by header, and the features of its rows."""
+    model = MinimaxRiskClassifier().fit(X if scaler is None else scaler.fit_transform(X), y)
+    found = gather_findings(model, X, y, scaler=scaler, **FEW)
+    headers, rows = gene_table(found.features, found.data.classes)
+    chosen = [j for j, name in enumerate(headers) if name.startswith("log2 fold change")]
+    return {headers[j]: [row[j] for row in rows] for j in chosen}, found.features.columns
+
+
+@pytest.mark.parametrize("scaler", [None, ClippedScaler()], ids=["as it is", "clipped"])
+def test_fold_changes_are_those_of_the_values_as_they_were_measured(study, scaler):
+    logs, y = study[0] + 8.0, study[1]
+    ill, raw = y == "ill", np.exp2(logs)
+    found, columns = fold_changes(raw, y, scaler)
+    means = np.log2(raw[ill].mean(axis=0) / raw[~ill].mean(axis=0))
+    assert list(found) == ["log2 fold change (log2 of the ratio of means), ill less healthy"]
+    np.testing.assert_allclose(*found.values(), means[columns])
+    found, columns = fold_changes(logs, y, scaler)
+    means = logs[ill].mean(axis=0) - logs[~ill].mean(axis=0)
+    name = "log2 fold change (difference of means of the values, taken as log2), ill less healthy"
+    assert list(found) == [name]
+    np.testing.assert_allclose(found[name], means[columns])
+    scaled = (logs - logs.mean(axis=0)) / logs.std(axis=0)
+    assert fold_changes(scaled, y, scaler)[0] == {}
+
+
 def test_an_annotation_called_like_a_column(findings):
     found = findings.features
     headers, rows = gene_table(found, findings.data.classes, {"feature": [str(j) for j in range(60)]})

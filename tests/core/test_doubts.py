@@ -361,6 +361,45 @@ class TestNames:
     def test_samples_without_replicates(self, called):
         assert names.owners_by_name(called) is None
 
+    def test_repeats_beside_what_they_repeat(self):
+        called = [
+            "P001",
+            "P002",
+            "P001_2",
+            "P003 (2)",
+            "P003",
+            "P002.1",
+            "AB",
+            "AB copy",
+            "P003_rep2",
+            "Q1_2",
+        ]
+        assert names.repeats_by_name(called) == {2: 0, 3: 4, 5: 1, 7: 6, 8: 4}
+        for honest in (
+            ["normal", *(f"normal.{i}" for i in range(1, 9)), "tumor", *(f"tumor.{i}" for i in range(1, 9))],
+            ["S1", *(f"S1_{i}" for i in range(1, 10))],
+            ["TCGA-A1-A001", "TCGA-A1-A001-01", "HC 12", "HC 123", "A", "A2"],
+        ):
+            assert names.repeats_by_name(honest) == {}
+
+    def test_lines_that_sum_up_others(self):
+        called = ["mean Normal", "Average", "tumour.SUM", *(f"p{i}" for i in range(20))]
+        assert names.summaries_by_name(called) == called[:3]
+        assert names.summaries_by_name(["meaningless", "MEANS1", "summer", *map(str, range(20))]) == []
+        assert names.summaries_by_name([f"Sum {i}" for i in range(20)]) == []
+
+    def test_both_are_doubts(self, study):
+        X, y = study
+        called = [f"P{i:03d}" for i in range(len(y))]
+        assert not check_data(X, y, sample_names=called)
+        same = np.flatnonzero(y == y[0])[1]
+        called[same], called[-1] = f"{called[0]} (2)", "mean Normal"
+        repeats, summary = check_data(X, y, sample_names=called)
+        assert f"such as 'P000 (2)' beside 'P000', {len(y)} samples come from {len(y) - 1}" in repeats.text
+        assert (repeats.kind, repeats.is_about_validity) == ("groups", True)
+        assert "1 sample sums up others by name ('mean Normal')" in summary.text
+        assert summary.is_about_validity
+
     def test_columns_that_name_owners(self):
         for name in ("donor", "Patient", "patient_id", "Subject ID", "mouse.no"):
             assert names.names_an_owner(name), name

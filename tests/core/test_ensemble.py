@@ -18,11 +18,12 @@ import reference
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
+    error_bound,
     verify,
     worst_case,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning, UninformativeRadiusWarning
 from minimaxrisk.inspection import StabilityDisplay
 from problems import changed_a_little
 
@@ -537,3 +538,13 @@ def test_rare_columns_are_constant_on_many_parts(coding, container):
         assert not set(np.flatnonzero(X[seen].std(axis=0) == 0.0)) & set(member.columns)
     assert verify(model, container(X), y).valid
     assert model.oob_error_ < 0.5
+
+
+def test_fits_of_a_hold_out_say_nothing_of_samples_that_all_members_saw():
+    X, y = np.random.default_rng(0).standard_normal((24, 5)), np.append(np.arange(22) % 2, [2, 2])
+    ensemble = MinimaxRiskEnsembleClassifier(n_estimators=30, certify=False, random_state=0)
+    with pytest.warns(OutOfBagWarning, match="'2': every member sees the single sample"):
+        ensemble.fit(X[:-1], y[:-1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        error_bound(ensemble, X, y, method="holdout", random_state=0)

@@ -155,6 +155,11 @@ def of_batches(model, X, y, **more):
     return [found.n_wrong, found.n_independent or N]
 
 
+def of_evaluate(model, X, y, **more):
+    found = minimaxrisk.evaluate(model, X, y, **more)
+    return [found.error.value, found.error.n]
+
+
 def shown(display, *arguments, **more):
     return [len(vars(display.from_estimator(*arguments, **more)))]
 
@@ -187,6 +192,7 @@ FUNCTIONS = {
     # None for a model that uses no column.
     "training_scale": (lambda m, X, y: getattr(minimaxrisk.training_scale(m, X, y), "means", ()), ()),
     "compare": (lambda m, X, y, **k: minimaxrisk.compare({"m": m}, X, y, cv=2, **k).mean_errors, GROUPS),
+    "evaluate": (of_evaluate, GROUPS),
     "report": (of_report, GROUPS),
     "save_model": (lambda m, X, y: saved_and_loaded(unwrapped(m)[0], study()[0]), ()),
     "BoundPathDisplay": (lambda m, X, y: shown(inspection.BoundPathDisplay, m), ()),
@@ -309,7 +315,7 @@ def test_what_is_declared_is_walked():
     displays = {name for name in inspection.__all__ if hasattr(getattr(inspection, name), "from_estimator")}
     assert displays <= set(FUNCTIONS)
     taken = {"verify", "worst_case", "error_bound", "permutation_test", "check_data", "check_batches"}
-    assert taken | {"training_scale", "compare"} <= set(FUNCTIONS) & set(minimaxrisk.__all__)
+    assert taken | {"training_scale", "compare", "evaluate"} <= set(FUNCTIONS) & set(minimaxrisk.__all__)
 
 
 def test_every_public_classifier_is_walked():

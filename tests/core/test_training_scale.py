@@ -60,6 +60,9 @@ def test_exchanged_names_of_columns(simulated):
     assert found.whole
     assert "columns may have been exchanged" in found.statement
     assert "columns may have been exchanged" in scale.compare(sparse.csr_matrix(exchanged)).statement
+    for i in range(len(X_new)):
+        assert scale.compare(X_new[[i]]).agrees
+        assert "the columns of this sample do not rank" in scale.compare(exchanged[[i]]).statement
     with pytest.raises(ValueError, match="X must have the 200 columns of the training data, got shape"):
         scale.compare(X_new[:, :5])
 
@@ -120,6 +123,7 @@ def test_of_several_samples_together(real_data, name):
         for _ in range(5):
             exchanged = X[np.ix_(test, rng.permutation(X.shape[1]))]
             assert "columns may have been exchanged" in scale.compare(exchanged).statement
+            assert not any(scale.compare(exchanged[[i]]).agrees for i in range(len(test)))
 
 
 @pytest.mark.slow

@@ -15,7 +15,12 @@ from types import FrameType
 
 from sklearn.exceptions import ConvergenceWarning
 
-from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import (
+    CoverageWarning,
+    LargeFitWarning,
+    OutOfBagWarning,
+    UninformativeRadiusWarning,
+)
 
 SEARCHES = "sklearn.model_selection."
 # Modules between the caller and the line that warns: this package, and scikit-learn's wrappers of fit.
@@ -100,4 +105,4 @@ def without_radius_warnings() -> AbstractContextManager[None]:
 
 def quiet_fits() -> AbstractContextManager[None]:
     """For loops of fits whose caller does not need warnings about single fits."""
-    return silenced(*RADIUS_WARNINGS, ConvergenceWarning, LargeFitWarning)
+    return silenced(*RADIUS_WARNINGS, ConvergenceWarning, LargeFitWarning, OutOfBagWarning)

@@ -33,7 +33,7 @@ BANDS = (0.9, 0.75, 0.5, 0.0)
 
 @dataclass(frozen=True)
 class ProbabilityBand:
-    """Left-out samples whose predicted class had a probability of at least ``low`` and less than ``high``."""
+    """Samples whose predicted class had a probability of at least ``low`` and less than ``high``."""
 
     low: float
     high: float | None  # None for the highest band
@@ -129,17 +129,21 @@ class CrossValidatedError:
 
     def by_probability(self) -> tuple[ProbabilityBand, ...]:
         """How many predictions were right, by the probability of the predicted class, the highest first."""
-        stated, bands = self.calibrated_of_predicted, []
-        if stated is None:
-            return ()
-        for low, high in zip(BANDS, (None, *BANDS[:-1]), strict=True):
-            inside = stated >= low
-            if high is not None:
-                inside &= stated < high
-            n, right = int(inside.sum()), int((self.predicted == self.own)[inside].sum())
-            mean = float(stated[inside].mean()) if n else None
-            bands.append(ProbabilityBand(low, high, n, right, mean))
-        return tuple(bands)
+        stated = self.calibrated_of_predicted
+        return () if stated is None else bands_of(stated, self.predicted == self.own)
+
+
+def bands_of(stated: FloatArray, is_right: BoolArray) -> tuple[ProbabilityBand, ...]:
+    """How many predictions were right, by their stated probabilities, the highest first."""
+    bands = []
+    for low, high in zip(BANDS, (None, *BANDS[:-1]), strict=True):
+        inside = stated >= low
+        if high is not None:
+            inside &= stated < high
+        n, right = int(inside.sum()), int(is_right[inside].sum())
+        mean = float(stated[inside].mean()) if n else None
+        bands.append(ProbabilityBand(low, high, n, right, mean))
+    return tuple(bands)
 
 
 def sizes_of_classes(model: Any, y: Any, groups: Any = None) -> IntArray:

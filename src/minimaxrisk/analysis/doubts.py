@@ -87,6 +87,7 @@ def doubts_about_data(
         *_of_synthetic(X, y, sample_names),
         *_of_copies(X, y, sample_names, groups),
         *(_of_owners(owners or {}, sample_names, y, batch) if groups is None else ()),
+        *_of_summaries(sample_names),
         *_of_labels(y),
         *_of_preparation(X),
         *_of_dates(feature_names),
@@ -365,6 +366,11 @@ def _of_owners(
     by_name = None if told else names.owners_by_name(sample_names)
     if by_name is not None:
         told = [(f"their names, such as {str(sample_names[0])!r},", (), by_name)]
+    elif not told and (repeats := names.repeats_by_name(sample_names)):
+        i, base = next(iter(repeats.items()))
+        owner = np.array([repeats.get(k, k) for k in range(len(y))])
+        shown = f"their names, such as {str(sample_names[i])!r} beside {str(sample_names[base])!r},"
+        told = [(shown, (), owner)]
     for told_by, columns_, owner in told:
         codes = np.unique(owner, return_inverse=True)[1]
         is_mixed = len(differences_within(codes, y)) > 0
@@ -381,6 +387,21 @@ def _of_owners(
             f"{'strata of the permutation test' if are_strata else 'groups'}.",
             is_about_validity=not is_mixed,
             columns=columns_,
+        )
+
+
+def _of_summaries(sample_names: Sequence[str]) -> Iterator[Doubt]:
+    """Lines of a table that are no samples."""
+    found = names.summaries_by_name(sample_names)
+    if found:
+        n = len(found)
+        what = f"{counted(n, 'sample')} {'sums' if n == 1 else 'sum'} up others by name"
+        yield Doubt(
+            kind="names",
+            brief=f"{what}: {listed(found, 2)}",
+            text=f"{what} ({listed(found)}): a mean of samples is no sample, and it carries those that a "
+            "test leaves out into the training data.",
+            remedy="Remove these lines from the table.",
         )
 
 

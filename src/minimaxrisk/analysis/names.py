@@ -41,6 +41,13 @@ NAMING = _words("id ids no nr number name code identifier uid key")
 # Names of samples that end in a number of a replicate, or in a letter or digit that may be one.
 REPLICATE = re.compile(r"(.+?)[-_. ]?(?:rep|replicate|techrep|biorep|repl)[-_. ]?\d{1,2}", re.IGNORECASE)
 NUMBERED = re.compile(r"(.*\d)[-_. ](?:[a-fA-F]|\d|[tT]\d)")
+# The same where the rest is the name of another sample: P001_2, P001.1 and P001 (2) beside P001.
+REPEAT = re.compile(
+    r"(.*\d)[-_. ]\d|(.+?)[-_. ]*(?:\(\d\)|(?:rep|replicate|repeat|dup|duplicate|copy|bis)[-_. ]?\d?)",
+    re.IGNORECASE,
+)
+# Lines that sum up others, in tables out of spreadsheets.
+SUMMARY = _words("mean means average averages avg median sum total stdev std sem variance")
 # So many samples share a name but for the end; of letters and digits at most so many for each name.
 MOST_SHARE, MOST_EACH, FEWEST_OWNERS = 0.8, 6, 5
 # Labels of samples that have no class, or are no samples.
@@ -97,6 +104,26 @@ def owners_by_name(names: Sequence[str]) -> np.ndarray | None:
         if len(sizes) >= fewest and max(sizes) <= most and n_shared >= MOST_SHARE * len(texts):
             return np.array(owners)
     return None
+
+
+def repeats_by_name(names: Sequence[str]) -> dict[int, int]:
+    """The samples that are repeats of another one by name, such as ``P001_2`` of ``P001``, and which."""
+    place = {str(name).strip(): i for i, name in enumerate(names)}
+    found = {}
+    for name, i in place.items():
+        match = REPEAT.fullmatch(name)
+        base = match and place.get(match[1] or match[2])
+        if base is not None:
+            found[i] = base
+    # Many of one name count the samples of something, such as a class.
+    sizes = Counter(found.values())
+    return {i: base for i, base in found.items() if sizes[base] < MOST_EACH}
+
+
+def summaries_by_name(names: Sequence[str]) -> list[str]:
+    """The few samples that sum up others by name, such as ``mean Normal``."""
+    found = [str(name) for name in names if not SUMMARY.isdisjoint(_parts(str(name)))]
+    return found if len(found) <= (1 - MOST) * len(names) else []
 
 
 def labels_of_no_class(labels: np.ndarray) -> list[str]:

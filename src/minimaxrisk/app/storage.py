@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.environment import package_versions, require
 from minimaxrisk._utils.sklearn_private import without_array_adapters
+from minimaxrisk.analysis.recognition import TrainingSketches
 from minimaxrisk.analysis.training_scale import TrainingScale
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -48,6 +49,7 @@ MOST_BYTES = 1_000_000_000
 MANIFEST, FORMAT = "minimaxrisk.json", 1
 # What the description and a ``SavedModel`` call by the same name.
 DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
+LAST_DIGIT, ROUNDING = 2e-14, 1e-15  # of a number with 15 digits, with its weight; of a sum
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
 AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
@@ -92,10 +94,12 @@ class SavedModel:
         What the labels are called in the training data.
     fingerprint : str
         Digest of the training data, filled and not yet scaled, as ``fingerprint`` computes it.
-    rows, used_rows : ndarray of uint64 of shape (n_samples,) or None, default=None
-        Digests of the training samples, in the order of training, as ``row_digests`` computes them: of all
+    rows, used_rows : ndarray of shape (n_samples,) or None, default=None
+        Checksums of the training samples, in the order of training, as ``checksums`` computes them: of all
         columns with the label, and of the selected columns alone. They recognize training samples without
         their names, which do not belong in a file that is passed on.
+    sketches : TrainingSketches or None, default=None
+        Recognizes training samples with rounded values.
     imputer : SimpleImputer or None, default=None
         Fills missing values as in training; None for a model that refuses them.
     scaler : ClippedScaler or None, default=None
@@ -145,6 +149,7 @@ class SavedModel:
     fingerprint: str
     rows: np.ndarray | None = None
     used_rows: np.ndarray | None = None
+    sketches: TrainingSketches | None = None
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
     left_out: LeftOut | None = None
@@ -244,6 +249,7 @@ def load_model(path: str | Path) -> SavedModel:
             training_scale=parts["training_scale"] and TrainingScale(**parts["training_scale"]),
             rows=parts["rows"],
             used_rows=parts["used_rows"],
+            sketches=parts["sketches"] and TrainingSketches(**parts["sketches"]),
             **{name: manifest[name] for name in DESCRIBED},
         )
     except (KeyError, TypeError) as error:
@@ -285,8 +291,36 @@ def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) 
     return digest.hexdigest()
 
 
-def row_digests(X: DataMatrix, y: np.ndarray | None = None) -> np.ndarray:
-    """The first 64 bits of a SHA-256 of each row with its label: equal rows have equal ones.
+class Checksums(NamedTuple):
+    """A number per row, and how far from it the number of the same row may be in a table saved again."""
+
+    sums: np.ndarray
+    slack: np.ndarray
+
+    def places_in(self, known: np.ndarray) -> np.ndarray:
+        """For each row the place of the same row in ``known``, each of which is taken once; -1 for none."""
+        order, places, k = np.argsort(known, kind="stable"), np.full(len(self.sums), -1), 0
+        for i in np.argsort(self.sums, kind="stable").tolist():
+            while k < len(order) and known[order[k]] < self.sums[i] - self.slack[i]:
+                k += 1
+            if k < len(order) and known[order[k]] <= self.sums[i] + self.slack[i]:
+                places[i] = order[k]
+                k += 1
+        return places
+
+    def are_in(self, known: np.ndarray) -> np.ndarray:
+        """Which rows are among the known ones, each of which may come several times."""
+        ordered = np.sort(known)
+        first, end = (np.searchsorted(ordered, self.sums + sign * self.slack) for sign in (-1, 1))
+        return np.asarray(end > first)
+
+
+def checksums(X: DataMatrix, y: np.ndarray | None = None) -> Checksums:
+    """A sum over the logarithms and signs of each row, and its label: equal to 15 digits is the same row.
+
+    Spreadsheets keep 15 digits, and pandas changes the last of 17. No digest of rounded values would do: some
+    numbers are next to where rounding jumps. In a sum of logarithms with fixed random weights every number
+    counts by its own digits, however large the others are. Of 1,000 columns a change in the 11th digit shows.
 
     Parameters
     ----------
@@ -297,10 +331,24 @@ def row_digests(X: DataMatrix, y: np.ndarray | None = None) -> np.ndarray:
 
     Returns
     -------
-    ndarray of uint64 of shape (n_samples,)
-        A digest per row.
+    Checksums
+        One per row.
     """
-    return np.array([int.from_bytes(row[:8], "little") for row in _row_digests(X, y)], dtype=np.uint64)
+    weights, signs = _weights(X.shape[1])
+    labels = [None] * X.shape[0] if y is None else np.asarray(y).tolist()
+    found = np.empty((len(labels), 2))
+    for i, ((columns, values), label) in enumerate(zip(_nonzeros(X), labels, strict=True)):
+        terms = weights[columns] * np.log(np.abs(values.astype(np.float64)))
+        drawn = hashlib.sha256(json.dumps(label).encode()).digest()[:8]
+        total = (terms + signs[columns] * np.sign(values)).sum() + int.from_bytes(drawn, "little") / 2**62
+        found[i] = total, LAST_DIGIT * (1 + len(columns)) + ROUNDING * np.abs(terms).sum()
+    return Checksums(found[:, 0], found[:, 1])
+
+
+def _weights(n_columns: int) -> np.ndarray:
+    """Two rows of numbers between 1 and 2, the same everywhere and ever."""
+    drawn = hashlib.shake_256(b"checksums").digest(16 * n_columns)
+    return 1.0 + np.frombuffer(drawn, dtype="<u8").astype(np.float64).reshape(n_columns, 2).T / 2.0**64
 
 
 def _row_digests(X: DataMatrix, y: np.ndarray | None) -> Iterator[bytes]:
@@ -336,6 +384,7 @@ def _packed(model: SavedModel) -> bytes:
         "training_scale": model.training_scale and vars(model.training_scale),
         "rows": model.rows,
         "used_rows": model.used_rows,
+        "sketches": model.sketches and vars(model.sketches),
     }
     content = skops.dumps(parts, compression=zipfile.ZIP_DEFLATED)
     strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))

@@ -31,6 +31,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import (
     constraint_generation,
     full_lp,
 )
+from minimaxrisk.engines.moment_space import is_for_moment_space, moment_space
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
     Bounds,
@@ -51,8 +52,7 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
     """
     solver, limit = _solver_for(problem, settings), TimeLimit(settings.max_seconds, monitor)
     if solver == "interior-point":
-        is_generated = has_many_instances(problem) or is_worth_a_coarse_start(problem)
-        solution = (instance_generation if is_generated else interior_point)(problem, settings, limit)
+        solution = _by_interior_point(problem, settings, limit)
     elif solver == "first-order":
         solution = first_order(problem, settings, limit)
     else:
@@ -62,6 +62,17 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
     remarks += [_remark_on_first_order(problem, settings, solution) or remark_on_end(settings, solution)]
     solution.remark = ". ".join(remark for remark in remarks if remark)
     return solution
+
+
+def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
+    """By the matrices that are smallest, and where rounding ends that too soon by the others."""
+    is_generated = has_many_instances(problem)
+    if is_generated and is_for_moment_space(problem):
+        found = moment_space(problem, settings, limit)
+        if found.converged or found.stopped or found.interrupted:
+            return found
+    is_generated = is_generated or is_worth_a_coarse_start(problem)
+    return (instance_generation if is_generated else interior_point)(problem, settings, limit)
 
 
 def remark_on_end(settings: EngineSettings, solution: Solution, gap: float | None = None) -> str:

@@ -23,6 +23,7 @@ from minimaxrisk.estimators.ball_member import BallMember, fit_ball, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import engine_settings_of, radius_seed_of, warn_about_work
 from minimaxrisk.estimators.skeleton import CertifiedClassifier
+from minimaxrisk.exceptions import OutOfBagWarning
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,
     DASK,
@@ -343,7 +344,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
                 f"{listed(data.classes[single])}: every member sees the single "
                 f"{'sample' if data.groups is None else 'group'} of such a class: oob_error_ is about "
                 "samples of the other classes alone; add samples.",
-                UserWarning,
+                OutOfBagWarning,
             )
         unseen = int(is_unseen.sum())
         if unseen:
@@ -351,7 +352,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             warn(
                 f"{unseen} {were} seen by all members, and {they_are} not in oob_error_; take more "
                 "members (n_estimators), smaller parts (subsample), or complementary=True.",
-                UserWarning,
+                OutOfBagWarning,
             )
 
     def _parameters_of_set(self) -> MinimaxRiskClassifier:

@@ -78,6 +78,7 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
     "check_batches": (PROOF,),
     "training_scale": (PROOF,),
     "compare": (),
+    "evaluate": (),
     "report": (PROOF, SELECTION),
     "save_model": (PROOF,),
     "BoundPathDisplay": (HISTORY,),

@@ -242,7 +242,7 @@ def error_bound(
         )
     judged = _Judged.of(model, X, y, **data, transformer=transformer, must_match=method == "best")
     if prevalence is not None:
-        prevalence = _checked_prevalence(prevalence, judged.sample.data.classes.tolist())
+        prevalence = checked_prevalence(prevalence, judged.sample.data.classes.tolist())
         return _for_prevalence(
             judged, method, prevalence, test_size=test_size, confidence=float(confidence), random=random
         )
@@ -460,7 +460,7 @@ def _for_prevalence(
     return _about(found, judged)
 
 
-def _checked_prevalence(prevalence: Any, classes: list[Any]) -> dict[Any, float]:
+def checked_prevalence(prevalence: Any, classes: list[Any]) -> dict[Any, float]:
     """In the order of the classes, those without a sample at the end."""
     how = "pass a share for every class, such as {'ill': 0.05, 'well': 0.95}"
     if not isinstance(prevalence, Mapping):

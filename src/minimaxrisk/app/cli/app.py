@@ -23,6 +23,7 @@ from minimaxrisk import __version__
 from minimaxrisk.app.cli import FAILED, INTERRUPTED
 from minimaxrisk.app.cli.commands import (
     demo_command,
+    evaluate_command,
     fit_command,
     predict_command,
     report_command,
@@ -74,6 +75,7 @@ app = typer.Typer(
 )
 app.command("fit", cls=ForgivingCommand)(fit_command)
 app.command("predict", cls=ForgivingCommand)(predict_command)
+app.command("evaluate", cls=ForgivingCommand)(evaluate_command)
 app.command("verify", cls=ForgivingCommand)(verify_command)
 app.command("report", cls=ForgivingCommand)(report_command)
 app.command("demo", cls=ForgivingCommand)(demo_command)

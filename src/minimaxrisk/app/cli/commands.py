@@ -263,6 +263,74 @@ def predict_command(
 
 
 @options.with_shared_options
+def evaluate_command(
+    context: typer.Context,
+    model: options.Model,
+    data: options.Data,
+    *,
+    target: options.Renamed = None,
+    report: Annotated[
+        Path | None,
+        writing_option(metavar="FILE", help="Write a page that opens in a browser: --report cohort.html"),
+    ] = None,
+    prevalence: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=SHARE",
+            help="How common a class is where the classifier will be used, if not as in DATA; may be "
+            "repeated, one class may be missing: --prevalence ill=0.05",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            metavar="P", callback=options.probability, help="Confidence of the intervals: --confidence 0.9"
+        ),
+    ] = 0.95,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Samples with the same entry are of one patient, of which one counts: --groups patient",
+        ),
+    ] = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    labels: options.Labels = None,
+    ignore: options.Ignore = None,
+    reading: ReadOptions,
+) -> None:
+    """Count the errors of a model on samples that it has not seen, such as a second cohort.
+
+    The strongest statement about a model: its error with an exact interval, sensitivity,
+    specificity and predictive values, balanced accuracy, area under the ROC curve,
+    calibration, and every sample. Training samples are refused.
+
+    \b
+    Examples:
+      minimaxrisk evaluate model.skops cohort.csv --target diagnosis --report cohort.html
+      minimaxrisk evaluate model.skops cohort.csv --prevalence ill=0.05
+      minimaxrisk evaluate model.skops cohort.gct --labels patients.tsv --json
+    """
+    shares = options.shares(prevalence or ()) or None
+    checked_destinations([report], sources=[model, data, labels])
+    _check_endings(options.Outputs(report, None, None, None), "--report")
+    from minimaxrisk.app.cli.evaluating import evaluate_and_write  # noqa: PLC0415
+
+    evaluate_and_write(
+        model,
+        options.Source(data, reading, target, labels, ignore or ()),
+        groups=groups,
+        prevalence=shares,
+        confidence=confidence,
+        report=report,
+        json=json,
+        command=context.ensure_object(options.Invocation).command,
+        console=Console(quiet=quiet),
+    )
+
+
+@options.with_shared_options
 def verify_command(
     model: options.Model,
     data: options.Data,

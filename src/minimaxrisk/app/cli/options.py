@@ -371,9 +371,9 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _shares(texts: Sequence[str]) -> dict[str, float]:
+def shares(texts: Sequence[str]) -> dict[str, float]:
     """Names of classes and their shares, as ``ill=0.05``."""
-    shares = {}
+    found = {}
     for text in texts:
         name, _, number = text.rpartition("=")
         try:
@@ -383,8 +383,8 @@ def _shares(texts: Sequence[str]) -> dict[str, float]:
         if not (name and 0.0 < share < 1.0):
             message = f"expected a class and its share, such as ill=0.05, got {text!r}."
             raise typer.BadParameter(message, param_hint="--prevalence")
-        shares[name] = share
-    return shares
+        found[name] = share
+    return found
 
 
 def _reading(chosen: dict[str, Any]) -> ReadOptions:
@@ -404,5 +404,5 @@ def _wanted(chosen: dict[str, Any]) -> Wanted:
     if chosen["prevalence"] and not chosen["guarantee"]:
         message = "is about the bound for new samples; leave out --no-guarantee."
         raise typer.BadParameter(message, param_hint="--prevalence")
-    chosen["prevalence"] = _shares(chosen["prevalence"] or ()) or None
+    chosen["prevalence"] = shares(chosen["prevalence"] or ()) or None
     return Wanted(**{WANTED[name]: value for name, value in chosen.items()})

@@ -22,6 +22,7 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
+from minimaxrisk.app.files.labels import same_word
 from minimaxrisk.app.report.phrases import percent
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import final_scores
@@ -267,21 +268,31 @@ def _bound(
 
 
 def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:
-    """How many predictions differ from the labels of the file, compared as text."""
-    known = {str(label) for label in saved.classifier.classes_}
+    """How many predictions differ from the labels of the file that the model knows, compared as text."""
+    known = [str(label) for label in saved.classifier.classes_]
     own = np.asarray(study.y).astype(str)
-    wrong = int((predictions.astype(str) != own).sum())
-    comparison = (
-        f"The file has the column {study.target!r}: {wrong} of {len(predictions)} predictions differ from it "
-        f"({wrong / len(predictions):.1%})."
-    )
-    strange = sorted(set(own) - known)
-    if not known.intersection(own) and are_generated(list(saved.feature_names)):
+    counts = np.isin(own, known)
+    n, n_strange = int(counts.sum()), int((~counts).sum())
+    strange = listed(np.unique(own[~counts]).tolist(), MOST_NAMED)
+    if not n and are_generated(list(saved.feature_names)):
         raise ValueError(
             f"{study.source}: columns without names are matched by position, and {study.target!r} must hold "
-            f"labels of the model ({', '.join(sorted(known))}), got {', '.join(strange[:3])}. "
-            "Is a column missing?"
+            f"labels of the model ({', '.join(sorted(known))}), got {strange}. Is a column missing?"
         )
-    if strange:
-        comparison += f" It has labels that the model does not know: {', '.join(strange[:5])}."
+    comparison = f"The file has the column {study.target!r}"
+    if n:
+        wrong = int((predictions.astype(str) != own)[counts].sum())
+        comparison += f": {wrong} of {n} predictions differ from it ({wrong / n:.1%})"
+    if not n_strange:
+        return f"{comparison}."
+    has = "1 sample has a label" if n_strange == 1 else f"{n_strange} samples have labels"
+    comparison += (
+        f"{'; ' if n else ', but '}{has} that the model does not know ({strange}) and "
+        f"{'is' if n_strange == 1 else 'are'} not counted: it knows {listed(known)}."
+    )
+    spelt = {same_word(label): label for label in known}
+    alike = {label: spelt[same_word(label)] for label in own[~counts].tolist() if same_word(label) in spelt}
+    if alike:
+        pairs = ", ".join(f"{theirs!r} like {ours!r}" for theirs, ours in list(alike.items())[:MOST_NAMED])
+        comparison += f" Write {pairs} to count them."
     return comparison

@@ -19,6 +19,7 @@ from minimaxrisk.app.cli.options import Outputs
 from minimaxrisk.app.cli.stored import filled_gaps
 from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
+from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
 from minimaxrisk.app.report.findings import FeatureTable
 from minimaxrisk.app.report.phrases import (
@@ -101,6 +102,7 @@ def fit_as_text(
         if folds.left_out is not None:
             texts = [f"{texts[0]};", sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE)]
         lines += _lines("cross-validation", *texts)
+        lines += _lines("left-out, by class", *_rates(findings))
     lines += _other_classifiers(trained, findings)
     better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=share(findings.fit.upper))}"
     lines += _lines("to compare", f"{majority_claim(findings)}{better}")
@@ -115,6 +117,25 @@ def fit_as_text(
         # One line, so that the path can be copied.
         lines.append(_line(what, f"{path} (open it in a browser)" if is_page else str(path)))
     return "\n".join(lines)
+
+
+def _rates(findings: Findings) -> list[str]:
+    """Sensitivity and specificity of two classes, of more the share found of each; balanced accuracy."""
+    assert findings.left_out is not None  # with folds there are predictions
+    shown = {f"{one.name} found": one.rates.sensitivity for one in findings.classes if one.rates is not None}
+    if len(findings.classes) == 2:
+        ill = findings.classes[looked_for(findings.data.classes)]
+        assert ill.rates is not None
+        shown = {
+            f"sensitivity for {ill.name}": ill.rates.sensitivity,
+            "specificity": ill.rates.specificity,
+        }
+    texts = [
+        f"{what}: {rate.value:.1%}, {rate.n_right} of {rate.n}, roughly {rate.interval};"
+        for what, rate in shown.items()
+        if rate is not None
+    ]
+    return [*map(_printable, texts), f"balanced accuracy: {findings.left_out.balanced_accuracy:.1%}"]
 
 
 def _tested(findings: Findings) -> str:
@@ -174,6 +195,8 @@ def fit_as_json(
             "n_wrong": folds.n_wrong,
             "randomized_error": folds.errors[0],
             "predict_error": folds.errors[1],
+            "balanced_accuracy": findings.left_out and findings.left_out.balanced_accuracy,
+            "by_class": {one.name: one.rates for one in findings.classes},
             "by_probability": folds.by_probability(),
             "sets": folds.left_out and _sets_as_json(folds.left_out, data.classes),
         },

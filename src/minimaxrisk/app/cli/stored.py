@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward
-from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, row_digests
+from minimaxrisk.app.storage import SavedModel, checksums, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
 from minimaxrisk.guarantees.verification import verify
 
@@ -45,8 +45,14 @@ def read_for_model(
     *,
     needs_labels: bool = True,
     columns: np.ndarray | None = None,
+    sample_columns: Sequence[str] | None = None,
 ) -> Study:
-    """The columns that the model knows, in its order, or only some of them."""
+    """The columns that the model knows, in its order, or only some of them.
+
+    ``sample_columns`` are those about samples, by default the ones of the training data.
+    """
+    if sample_columns is None:
+        sample_columns = SampleColumns(saved.groups, saved.batch).names if needs_labels else ()
     names = saved.feature_names if columns is None else saved.feature_names[columns]
     options = _as_remembered(saved, source, console)
     with console.progress(f"reading {source.data}"):
@@ -58,7 +64,7 @@ def read_for_model(
             target=saved.target if source.target is None else source.target,
             labels=source.labels,
             ignore=source.ignore,
-            sample_columns=SampleColumns(saved.groups, saved.batch).names if needs_labels else (),
+            sample_columns=sample_columns,
             options=options,
             needs_labels=needs_labels,
         )
@@ -126,59 +132,60 @@ def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
 
 
 def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> tuple[Study, DataMatrix, str | None]:
-    """The study and its filled values in the order of training, or as they are and why they are not those."""
+    """The study and its filled values in the order of training, or as they are and why they are not those.
+
+    Values that agree to 15 digits are the same: programs that save a table again keep no more.
+    """
     y = np.asarray(study.y)
-    rows, trained = row_digests(X, y), saved.rows
-    if fingerprint(X, y, study.feature_names) == saved.fingerprint:
-        if trained is None or np.array_equal(rows, trained):
-            return study, X, None
-        order = np.empty(len(rows), dtype=np.intp)
-        order[np.argsort(trained, kind="stable")] = np.argsort(rows, kind="stable")
-        columns = {name: column[order] for name, column in study.sample_columns.items()}
-        names = study.sample_names[order]
-        ordered = replace(study, X=study.X[order], y=y[order], sample_names=names, sample_columns=columns)
-        return ordered, X[order], None
-    return study, X, _not_trained(study, rows, trained)
+    if saved.rows is None:
+        is_same = fingerprint(X, y, study.feature_names) == saved.fingerprint
+        differ = f"{_not_those(study)}values, labels or names differ."
+        return study, X, None if is_same else differ
+    places = checksums(X, y).places_in(saved.rows)
+    if (places < 0).any() or len(places) != len(saved.rows):
+        return study, X, _not_trained(study, places, len(saved.rows))
+    order = np.argsort(places)
+    columns = {name: column[order] for name, column in study.sample_columns.items()}
+    names = study.sample_names[order]
+    ordered = replace(study, X=study.X[order], y=y[order], sample_names=names, sample_columns=columns)
+    return ordered, X[order], None
 
 
 def known_samples(saved: SavedModel, X: DataMatrix) -> np.ndarray:
-    """Which samples have the values of a training sample in the columns that the model uses.
+    """Which samples are training samples, by the columns that the model uses or, rounded, by all columns.
 
-    None do where training samples that differ agree in these columns: new samples may then do so by chance.
+    By the former none are where training samples that differ agree in these columns: new samples may then do
+    so by chance.
     """
     used, rows = saved.used_rows, saved.rows
     columns = columns_read_by(saved.classifier)
+    n = X.shape[0]
+    known = np.zeros(n, dtype=bool) if saved.sketches is None else saved.sketches.recognize(X)
     if used is None or rows is None or not len(columns):
-        return np.zeros(X.shape[0], dtype=bool)
-    found = row_digests(X[:, columns])
-    if np.array_equal(np.sort(found), np.sort(used)):
-        return np.ones(len(found), dtype=bool)
+        return known
+    found = checksums(X[:, columns])
+    if n == len(used) and (found.places_in(used) >= 0).all():
+        return np.ones(n, dtype=bool)
     if len(set(used.tolist())) < len(set(rows.tolist())):
-        return np.zeros(len(found), dtype=bool)
-    return np.isin(found, used)
+        return known
+    return known | found.are_in(used)
 
 
-def _not_trained(study: Study, rows: np.ndarray, trained: np.ndarray | None) -> str:
+def _not_those(study: Study) -> str:
+    return f"{study.source} does not hold the training data of the model: "
+
+
+def _not_trained(study: Study, places: np.ndarray, n_trained: int) -> str:
     """The message where a command needs the training data, with the samples that are not among them."""
-    message = f"{study.source} does not hold the training data of the model: "
-    if trained is None:
-        return f"{message}values, labels or names differ."
-    left = Counter(trained.tolist())
-    strange = []
-    for name, row in zip(study.sample_names, rows.tolist(), strict=True):
-        if left[row]:
-            left[row] -= 1
-        else:
-            strange.append(name)
     told = []
-    if strange:
+    if len(strange := study.sample_names[places < 0]):
         told.append(
-            f"{len(strange)} of its {counted(len(rows), 'sample')} are not among them, or have other values "
-            f"or labels there ({listed(strange)})"
+            f"{len(strange)} of its {counted(len(places), 'sample')} are not among them, or have other "
+            f"values or labels there ({listed(strange)})"
         )
-    if n_missing := left.total():
-        told.append(f"{n_missing} of {counted(len(trained), 'training sample')} are missing")
-    return f"{message}{'; '.join(told)}."
+    if n_missing := n_trained - int((places >= 0).sum()):
+        told.append(f"{n_missing} of {counted(n_trained, 'training sample')} are missing")
+    return f"{_not_those(study)}{'; '.join(told)}."
 
 
 def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:

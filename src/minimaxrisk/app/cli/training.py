@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
+from minimaxrisk.analysis.recognition import sketched
 from minimaxrisk.analysis.training_scale import training_scale
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
@@ -20,7 +23,7 @@ from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
-from minimaxrisk.app.storage import SavedModel, current_versions, fingerprint, row_digests
+from minimaxrisk.app.storage import SavedModel, checksums, current_versions, fingerprint
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
@@ -179,17 +182,23 @@ def with_prevalence(wanted: Wanted, study: Study) -> Wanted:
     """Shares by label in place of names; a single class that is missing has the rest."""
     if wanted.prevalence is None:
         return wanted
-    label_of = {str(label): label for label in np.unique(np.asarray(study.y)).tolist()}
-    shares = dict(wanted.prevalence)
+    labels = np.unique(np.asarray(study.y)).tolist()
+    return replace(wanted, prevalence=shares_by_label(labels, wanted.prevalence, study.source))
+
+
+def shares_by_label(labels: Sequence[Any], given: Mapping[str, float], source: Path) -> dict[Any, float]:
+    """The shares of ``--prevalence``, in which one class may be missing."""
+    label_of = {str(label): label for label in labels}
+    shares = dict(given)
     missing = [name for name in label_of if name not in shares]
     rest = 1.0 - sum(shares.values())
     if len(missing) > 1 or (missing and not set(shares) < set(label_of)) or (missing and rest <= 0.0):
         raise ValueError(
-            f"{study.source}: --prevalence needs positive shares of {listed(label_of)} with the sum 1, where "
+            f"{source}: --prevalence needs positive shares of {listed(label_of)} with the sum 1, where "
             f"one may be missing; got {', '.join(f'{name}={share:g}' for name, share in shares.items())}."
         )
     shares |= dict.fromkeys(missing, rest)
-    return replace(wanted, prevalence={label_of.get(name, name): share for name, share in shares.items()})
+    return {label_of.get(name, name): share for name, share in shares.items()}
 
 
 def left_out_of(trained: Trained, wanted: Wanted, console: Console) -> LeftOut | None:
@@ -227,8 +236,9 @@ def saved_model(
         feature_names=study.feature_names,
         target=study.target or "class",
         fingerprint=fingerprint(trained.fit.X, trained.fit.y, study.feature_names),
-        rows=row_digests(trained.fit.X, trained.fit.y),
-        used_rows=row_digests(trained.fit.X[:, columns_read_by(trained.fit.model)]),
+        rows=checksums(trained.fit.X, trained.fit.y).sums,
+        used_rows=checksums(trained.fit.X[:, columns_read_by(trained.fit.model)]).sums,
+        sketches=sketched(trained.fit.X),
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
         left_out=left_out,

@@ -17,7 +17,7 @@ from sklearn.datasets import load_svmlight_file
 
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
-from minimaxrisk.app.files.layout import Record, find_layout, head, lines_of_title
+from minimaxrisk.app.files.layout import Record, find_layout, head, lines_of_title, opened
 from minimaxrisk.app.files.messages import nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
@@ -120,9 +120,9 @@ def _uncelled(value: Any) -> Any:
 def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     """Columns have the indices of the file, whether it counts from 0 or 1: files of one study agree."""
     head(path)  # reports damaged compression, which the parser would not
-    with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings():
+    with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings(), opened(path) as file:
         warnings.simplefilter("ignore")
-        X, y = load_svmlight_file(str(path), zero_based=True, dtype=np.float64)
+        X, y = load_svmlight_file(file, zero_based=True, dtype=np.float64)
     if not X.shape[0]:
         raise ValueError(f"{path} must hold lines 'label index:value ...', got none.")
     if X.shape[1] > MOST_COLUMNS:

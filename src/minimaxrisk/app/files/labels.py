@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,6 +29,7 @@ from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, tr
 from minimaxrisk.app.files.study import LOOSE, LabelTable, ReadRequest, spell
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
+LOST = re.compile(r"(?<=\w)\?+(?=\w)|\ufffd+")  # letters that an encoding lost; AML? is a doubt
 MOST_LIKELY, SHOWN_VALUES = 8, 3
 SEARCHED = 40  # columns of numbers at either end, of which there may be very many
 
@@ -158,17 +161,40 @@ def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[
 
 
 def _alike(classes: np.ndarray) -> list[str]:
-    """A remark on words that differ in case, spaces or punctuation alone."""
+    """A remark on words that differ in case, punctuation, accents, British spelling or encoding alone."""
     groups: dict[str, list[str]] = {}
-    for name in map(str, classes):
-        # ER+ and ER- are different classes, as are <5 and >5.
+    # Whole names first, so that damaged ones find them.
+    for name in sorted(map(str, classes), key=lambda name: bool(LOST.search(name))):
         if is_word(name):
-            groups.setdefault(folded(name, keep="+<>="), []).append(name)
+            known = (key for key, others in groups.items() if any(_is_damaged(name, one) for one in others))
+            groups.setdefault(next(known, same_word(name)), []).append(name)
     return [
-        f"{listed(names[:-1])} and {names[-1]!r} are taken as different classes; is that intended?"
+        f"{listed(sorted(names)[:-1])} and {max(names)!r} are taken as different classes; is that intended?"
         for key, names in groups.items()
         if key and len(names) > 1
     ]
+
+
+def same_word(label: str) -> str:
+    """What spellings of one label have in common: Tumor and tumour, Müller and MÃ¼ller."""
+    for encoding in ("cp1252", "latin-1"):
+        with suppress(UnicodeError):
+            label = label.encode(encoding).decode("utf-8")
+            break
+    bare = "".join(
+        letter for letter in unicodedata.normalize("NFKD", label) if not unicodedata.combining(letter)
+    )
+    # ER+ and ER- are different classes, as are <5 and >5.
+    word = folded(bare, keep="+<>=")
+    for british, american in (("our", "or"), ("ae", "e"), ("oe", "e")):
+        word = word.replace(british, american)
+    return word
+
+
+def _is_damaged(label: str, whole: str) -> bool:
+    """Whether a label is another one with letters lost, as in M?ller."""
+    parts = LOST.split(label)
+    return len(parts) > 1 and bool(re.fullmatch(".{1,2}".join(map(re.escape, parts)), whole))
 
 
 class Labels(NamedTuple):

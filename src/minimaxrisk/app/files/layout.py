@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -33,6 +34,18 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 # Spreadsheets on Western Windows write the first. The second has a character for every byte.
 OTHERS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 PLAIN_CONTROLS = frozenset(b"\t\n\r\f\v\x1a")
+# First bytes of packed files, and what every Office file has in its archive.
+PACKINGS = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"7z\xbc\xaf\x27\x1c": "7-zip",
+    b"Rar!": "rar",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+}
+WORKBOOK = "[Content_Types].xml"
 DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
 LABELS = ("class", "label", "target", "type", "diagnosis", "y")
 LOOKED_AT = 100_000  # cells
@@ -65,7 +78,7 @@ class TextFile:
 
     def lines(self) -> Iterator[str]:
         """Lines with their line ends, of any system."""
-        with _open(self.path) as file, TextIOWrapper(file, encoding=self.encoding, newline="") as text:
+        with opened(self.path) as file, TextIOWrapper(file, encoding=self.encoding, newline="") as text:
             yield from text
 
 
@@ -93,21 +106,59 @@ def read_text(path: Path, parse: Callable[[TextFile], Result]) -> tuple[Result, 
 
 def head(path: Path, size: int = 1 << 16) -> bytes:
     """The first bytes, decompressed."""
-    with _whole(path), _open(path) as file:
+    with _whole(path), opened(path) as file:
         return bytes(file.read(size))
 
 
-def _open(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+def opened(path: Path) -> Any:
+    """By what the file holds, not by its name: programs unpack or pack a file and keep its name."""
+    packing = packing_of(path)
+    if packing == "gzip":
+        return gzip.open(path, "rb")
+    if packing == "zip":
+        # The member keeps the archive open as long as it is read.
+        return zipfile.ZipFile(path).open(packed_name(path))
+    return path.open("rb")
+
+
+def packing_of(path: Path) -> str | None:
+    """How the file is packed by its first bytes: gzip, zip, or another way that is not read; None if not."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    return next((packing for mark, packing in PACKINGS.items() if start.startswith(mark)), None)
+
+
+def packed_name(path: Path) -> str:
+    """The name of the one file in a zip archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [m for m in archive.infolist() if not m.is_dir() and "__MACOSX" not in m.filename]
+    except zipfile.BadZipFile as error:
+        raise ValueError(
+            f"{path} is not a complete zip file ({brief(error)}); get or pack it again."
+        ) from error
+    names = [member.filename for member in members]
+    if WORKBOOK in names:
+        raise ValueError(
+            f"{path} is an Office file such as a workbook: give it its extension, such as .xlsx."
+        )
+    if len(names) != 1:
+        raise ValueError(
+            f"{path} must be a zip archive of one table, got {counted(len(names), 'file')}"
+            f"{f' ({listed(names, 3)})' if names else ''}; unpack it and name the file with the data."
+        )
+    if members[0].flag_bits & 1:
+        raise ValueError(f"{path} has a password; unpack it and name the file with the data.")
+    return names[0]
 
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ValueError(
-            f"{path} is not a complete gzip file ({brief(error)}); get or compress it again."
+            f"{path} is not a complete {packing_of(path)} file ({brief(error)}); get or compress it again."
         ) from error
 
 

@@ -26,7 +26,7 @@ from minimaxrisk.app.files.labels import (
     missing_labels,
     refuse_missing_labels,
 )
-from minimaxrisk.app.files.layout import TextFile, head, read_text
+from minimaxrisk.app.files.layout import TextFile, head, packed_name, packing_of, read_text
 from minimaxrisk.app.files.messages import COMMAND_LINE, brief
 from minimaxrisk.app.files.quality import refuse_infinite
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, with_names_of
@@ -42,6 +42,7 @@ from minimaxrisk.app.files.study import (
 from minimaxrisk.app.files.text_tables import read_gct, read_series_matrix, read_text_table
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".gct")
+PACKED = (".gz", ".zip")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 READERS: dict[str, Callable[[Path, ReadOptions], RawTable]] = {
     **dict.fromkeys((".parquet", ".pq"), formats.read_parquet),
@@ -96,24 +97,33 @@ def read_raw_table(path: str | Path, options: ReadOptions) -> RawTable:
 
 
 def _read(path: Path, options: ReadOptions) -> RawTable:
-    suffix, packed = path.suffix.lower(), path.suffix.lower() == ".gz"
-    if packed:
-        suffix = Path(path.stem).suffix.lower()
+    suffix, packing = _ending(path), packing_of(path)
+    is_packed = path.suffix.lower() in PACKED
+    if suffix in READERS and not is_packed:
+        return READERS[suffix](path, options)
+    if packing not in (None, "gzip", "zip"):
+        raise ValueError(f"{path} is packed with {packing}; decompress it first.")
     if suffix in SVMLIGHT:
         return formats.read_svmlight(path, options)
-    if suffix in READERS and not packed:
-        return READERS[suffix](path, options)
-    if suffix not in TEXT:
-        advice = "; decompress it first" if packed and suffix in READERS else ""
+    # Browsers and mail programs take endings away: a packed file without one is text if it reads so.
+    if suffix not in TEXT and (suffix or packing is None):
+        advice = "; decompress it first" if is_packed and suffix in READERS else ""
         raise ValueError(
             f"{path} must be in a known format, got the extension {path.suffix or '(none)'!r}{advice}. "
-            f"Known are {', '.join(EXTENSIONS)}; text files may also end in .gz."
+            f"Known are {', '.join(EXTENSIONS)}; text files may also end in .gz or .zip."
         )
     start = head(path).lstrip()
     if suffix != ".gct" and SPARSE_LINE.match(start.split(b"\n", 1)[0]):
         return formats.read_svmlight(path, options)
     raw, remarks = read_text(path, lambda file: _read_lines(file, options))
     return raw.with_remarks(*remarks)
+
+
+def _ending(path: Path) -> str:
+    """The ending that tells the format, of what is inside a packed file."""
+    if path.suffix.lower() not in PACKED:
+        return path.suffix.lower()
+    return Path(packed_name(path) if packing_of(path) == "zip" else path.stem).suffix.lower()
 
 
 def _read_lines(file: TextFile, options: ReadOptions) -> RawTable:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk.app.report import verdict
+from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings, Rivals
 from minimaxrisk.app.report.phrases import (
     capital,
@@ -296,6 +297,25 @@ def what_to_try(findings: Findings, advice: Advice) -> list[str]:
 # ---- new samples, left-out samples and other classifiers
 
 
+def about_best_bound(findings: Findings, advice: Advice) -> list[str]:
+    """The smallest bound for new samples, and limits class by class."""
+    if verdict.veto(findings) is not None:
+        return [f"{capital(verdict.NO_BOUND)}."]
+    if findings.guarantee is None:
+        return [f"Not computed: {advice.guarantee} to add it."]
+    return [capital(verdict.best_bound(findings)), *([] if _has_many(findings) else _by_class(findings))]
+
+
+def _by_class(findings: Findings) -> list[str]:
+    texts = verdict.by_class(findings)
+    return [f"Class by class: {' '.join(texts)}"] if texts else []
+
+
+def _has_many(findings: Findings) -> bool:
+    """Whether limits class by class are too long to be read by all."""
+    return findings.data.n_classes > 3
+
+
 def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
     """How the bounds for new samples come about, and which of them hold."""
     found = findings.guarantee
@@ -319,8 +339,7 @@ def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
         f"{verdict.mixture(best)}.",
         " ".join([f"The smallest: {best.assumption} {best.scope}", *verdict.says_little(findings)]),
     ]
-    if by_class := verdict.by_class(findings):
-        texts.append(f"Class by class: {' '.join(by_class)}")
+    texts += _by_class(findings) if _has_many(findings) else []
     for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
         texts.append(f"Without a confidence, for comparison: {reason}.")
     texts += left_out
@@ -338,10 +357,28 @@ def about_cross_validation(findings: Findings, advice: Advice) -> str:
     rough = "With so few samples this is a rough guide. " if high - low > WIDE else ""
     return (
         f"Every sample was predicted by a model that was fitted without it, in {result.n_folds} folds. "
-        f"{rough}The interval would hold with 95% confidence if the outcomes were independent. They are not "
-        "independent, because the folds share their training samples, and no unbiased estimate of the "
-        "variance exists. Choosing a radius, features or samples to leave out by looking at this error makes "
-        "it too small. Samples from elsewhere, measured in another way, can be misclassified far more often."
+        f"{rough}Intervals would hold with 95% confidence if the outcomes were independent. They are not "
+        "independent, because the folds share their training samples. Choosing settings, features or samples "
+        "by looking at this error makes it too small. Samples from elsewhere, measured in another way, can "
+        "be misclassified far more often."
+    )
+
+
+def about_rates(findings: Findings) -> str:
+    """Whose sensitivity is whose specificity, and what predictive values depend on."""
+    if findings.left_out is None:
+        return ""
+    classes = findings.data.classes
+    text = f"Balanced accuracy, the mean of the sensitivities, is {findings.left_out.balanced_accuracy:.1%}."
+    if len(classes) == 2:
+        ill = looked_for(classes)
+        text += (
+            f" If {quoted(classes[ill])} is looked for, its line is the one to read; the specificity is the "
+            f"share of {quoted(classes[1 - ill])} that is not called so."
+        )
+    return (
+        f"{text} Predictive values are those of classes as common as here; where a class is rarer, they are "
+        "smaller."
     )
 
 
@@ -427,7 +464,7 @@ def about_probabilities(findings: Findings) -> str:
         "Probabilities are calibrated: left-out scores tell how often a class with such a score is right. "
         f"Over all {n:,} left-out samples the predicted class had a probability of {share(mean)} on average, "
         f"and {n_right:,} of them, {n_right / n:.1%}, were right. What predict_proba gives are scores, "
-        "chosen to make the worst case small; they need not match how often a class is right."
+        "which need not match how often a class is right."
     )
 
 
@@ -511,16 +548,16 @@ def about_short_list(findings: Findings, advice: Advice) -> list[str]:
         computed = [f"Not computed: {why or f'{advice.folds} adds it.'}"]
     else:
         computed = [
-            "A larger radius selects fewer features. The errors in the figure are too small for a number of "
-            "features that is chosen by looking at them."
+            "The errors in the figure are too small for a number of features that is chosen by looking at "
+            f"them. Without features the error is that of {MOST_COMMON}."
         ]
     if choice is None:
         return [*computed, f"For a model with few features fit with {advice.few_features}."]
     return [
         *computed,
-        f"The radius of this model was chosen for {how_chosen(choice)}. Its cross-validated error and a "
-        "hold-out repeat the choice without the samples that they judge. The permutation test is that of "
-        "radius 1, which was not chosen.",
+        f"This model was chosen for {how_chosen(choice)}. Its cross-validated error and a hold-out repeat "
+        "the choice without the samples that they judge. The permutation test is that of the default, which "
+        "no label chose.",
     ]
 
 
@@ -554,8 +591,9 @@ def about_suspects(findings: Findings) -> list[str]:
     reading = (
         "The worst case is a distribution over the training samples and their possible labels, within the "
         "radii, that is hardest to classify. Where it puts weight on another label than a sample’s own, "
-        "changing the label would hardly contradict the data. Mislabelled samples often show up in this way, "
-        "and so do unusual and borderline ones: this is a list of samples to check, not proof of a mistake."
+        "changing the label would hardly contradict the data. Unusual and borderline samples show up in this "
+        "way as well as mislabelled ones. It says nothing against a sample that was predicted rightly when "
+        "it was left out."
     )
     texts = [*caution(findings), _who_stands_out(findings), reading]
     if verdict.knows_instances(findings):
@@ -603,7 +641,7 @@ def _who_stands_out(findings: Findings) -> str:
     start = f"For {n:,} of {count(shown.n_samples, 'sample')} {_outweighs(findings, n)}"
     if in_doubt(findings) == "many":
         return f"{start}: too many for any of them to stand out, as is common with wide radii."
-    return f"{start}: look at {'it' if n == 1 else 'them'} first."
+    return f"{start}."
 
 
 def _outweighs(findings: Findings, n: int) -> str:

@@ -56,10 +56,10 @@ def short_list_figure(findings: Findings) -> Figure | None:
             f"{count(n[shown.few], 'feature')}, with {share(error[shown.few])}."
         ),
         specs=specs_of(chart, 200),
-        headers=["features", "left-out error", "standard error", "radius s"],
+        headers=["features", "left-out error", "standard error"],
         rows=[
-            [f"{number:,}", share(mean), share(spread), f"{s:.3g}"]
-            for number, mean, spread, s in zip(n, error, shown.standard_error, shown.radii, strict=True)
+            [f"{number:,}", share(mean), share(spread)]
+            for number, mean, spread in zip(n, error, shown.standard_error, strict=True)
         ],
         legend=legend_of(chart),
     )

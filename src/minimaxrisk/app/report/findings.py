@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArra
 from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.doubts import Doubt
+from minimaxrisk.analysis.scales import are_intensities, largest_count, stored
+from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.guarantees.certified import MEMBERS, can
 from minimaxrisk.guarantees.statement import ErrorBound
@@ -91,8 +93,9 @@ class RadiusSummary:
 class FeatureTable:
     """All selected features, the most important first; ``coefficients`` in the units of the data.
 
-    ``difference`` to ``q`` are those of ``Contrasts``, a row for each class against the rest, or a single one
-    of two classes; ``frequency`` is the share of the fits of the cross-validation that selected the feature.
+    ``difference``, ``t`` and ``q`` are those of ``Contrasts``, a row for each class against the rest, or a
+    single one of two classes; ``frequency`` is the share of the fits of the cross-validation that selected
+    the feature.
     """
 
     columns: IntArray
@@ -102,7 +105,7 @@ class FeatureTable:
     class_means: FloatArray  # n_classes rows
     directions: tuple[Direction, ...]
     difference: FloatArray
-    log2_ratio: FloatArray
+    fold_change: FoldChange
     t: FloatArray
     q: FloatArray
     frequency: FloatArray | None
@@ -120,7 +123,7 @@ class ClassSummary:
     n_samples: int
     training_error: float
     own_probability: float
-    recall: float | None
+    rates: ClassRates | None  # of left-out predictions
     mass: float
     mass_on_others: float
 
@@ -187,7 +190,11 @@ def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
 
 
 def tabulate_features(
-    model: Any, contrasts: Contrasts, names: Any, frequencies: FloatArray | None = None
+    model: Any,
+    contrasts: Contrasts,
+    fold_change: FoldChange,
+    names: Any,
+    frequencies: FloatArray | None = None,
 ) -> FeatureTable:
     """Coefficients, importance, and the features one by one."""
     columns = by_importance(model)
@@ -201,7 +208,7 @@ def tabulate_features(
         class_means=contrasts.class_means[:, columns],
         directions=tuple(direction(each, classes) for each in coefficients.T),
         difference=contrasts.difference[:, columns],
-        log2_ratio=contrasts.log2_ratio[:, columns],
+        fold_change=replace(fold_change, log2=fold_change.log2[:, columns]),
         t=contrasts.t[:, columns],
         q=contrasts.q[:, columns],
         frequency=None if frequencies is None else frequencies[columns],
@@ -227,13 +234,14 @@ def summarise_classes(
     """How each class fares with the model, in cross-validation and in the worst case."""
     mass = np.asarray(model.worst_case_distribution_)[: len(own)]
     on_own = mass[np.arange(len(own)), own]
+    rates = None if cross_validation is None else rates_of(cross_validation.confusion(len(model.classes_)))
     return tuple(
         ClassSummary(
             name=str(label),
             n_samples=int((own == k).sum()),
             training_error=float(wrong[own == k].mean()),
             own_probability=float(own_probability[own == k].mean()),
-            recall=None if cross_validation is None else cross_validation.recall(k),
+            rates=None if rates is None else rates[k],
             mass=float(mass[own == k].sum()),
             mass_on_others=float((mass.sum(axis=1) - on_own)[own == k].sum()),
         )
@@ -304,6 +312,7 @@ class LeftOut:
     confusion: IntArray
     names: tuple[str, ...]
     margins: FloatArray | None  # None where the model has no scores
+    balanced_accuracy: float  # mean over the classes of the share that was predicted correctly
     n_repeats: int
     errors: tuple[WronglyNamed, ...]
     curves: tuple[RocCurve, ...]
@@ -319,6 +328,7 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
         confusion=found.confusion(len(classes)),
         names=tuple(sample_names),
         margins=margins,
+        balanced_accuracy=float(np.mean([found.recall(k) for k in range(len(classes))])),
         n_repeats=found.n_repeats,
         errors=tuple(
             WronglyNamed(
@@ -362,8 +372,43 @@ def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocC
 GRID = (110, 60)
 # No p-value of doubles is smaller.
 SMALLEST_P = 1e-300
-# Values that are not negative and reach above this are not logarithms.
+# Logarithms do not reach above this.
 LARGEST_LOGARITHM = 100.0
+# Columns whose standard deviations differ by no more, relative to the middle one, were scaled to one.
+SCALED = 0.01
+
+
+@dataclass(frozen=True)
+class FoldChange:
+    """``log2`` has a row for each contrast. ``kind`` says how it comes about.
+
+    ``ratio``: of raw values the logarithm of the ratio of means, where both are positive. ``difference``: of
+    logarithms the difference of means, as if they were of base 2. ``unknown``: of values that are neither.
+    """
+
+    kind: str
+    log2: FloatArray
+
+
+def fold_change_of(X: DataMatrix, contrasts: Contrasts, *, is_measured: bool) -> FoldChange:
+    """``X`` are the values of the contrasts, ``is_measured`` whether they are those of the table."""
+    if not is_measured or not stored(X).size:
+        return FoldChange("unknown", np.full_like(contrasts.difference, np.nan))
+    is_raw = np.abs(stored(X)).max() > LARGEST_LOGARITHM or largest_count(X) is not None
+    if is_raw or are_intensities(X):
+        return FoldChange("ratio", contrasts.log2_ratio)
+    if _are_scaled(X):
+        return FoldChange("unknown", np.full_like(contrasts.difference, np.nan))
+    return FoldChange("difference", contrasts.difference)
+
+
+def _are_scaled(X: DataMatrix) -> bool:
+    """Whether all columns that vary have one standard deviation."""
+    if sparse.issparse(X):
+        return False
+    spread = X.std(axis=0)
+    spread = spread[spread > 0.0]
+    return len(spread) > 1 and bool(np.ptp(spread) <= SCALED * np.median(spread))
 
 
 @dataclass(frozen=True)
@@ -381,18 +426,16 @@ class VolcanoPanel:
 
 @dataclass(frozen=True)
 class Volcano:
-    """``is_ratio`` says whether x is the log2 of a ratio of means, or a difference of means."""
+    """``kind`` is that of the fold change on x, which is a difference of means where that is unknown."""
 
-    is_ratio: bool
+    kind: str
     panels: tuple[VolcanoPanel, ...]
     names: dict[int, str]  # of the selected columns
 
 
-def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]) -> Volcano:
+def volcano_of(model: Any, contrasts: Contrasts, fold_change: FoldChange, names: list[str]) -> Volcano:
     """x is the fold change, y is -log10 p of Welch's test."""
-    stored = X.data if sparse.issparse(X) else X
-    is_ratio = bool(stored.size) and stored.min() >= 0.0 and bool(stored.max() > LARGEST_LOGARITHM)
-    x_of_all = contrasts.log2_ratio if is_ratio else contrasts.difference
+    x_of_all = contrasts.difference if fold_change.kind == "unknown" else fold_change.log2
     selected = by_importance(model)
     is_selected = np.zeros(x_of_all.shape[1], dtype=np.bool_)
     is_selected[selected] = True
@@ -414,7 +457,7 @@ def volcano_of(model: Any, X: DataMatrix, contrasts: Contrasts, names: list[str]
                 n_without_place=int((~has_place).sum()),
             )
         )
-    return Volcano(is_ratio, tuple(panels), {int(j): names[j] for j in selected})
+    return Volcano(fold_change.kind, tuple(panels), {int(j): names[j] for j in selected})
 
 
 def _one_per_cell(x: FloatArray, y: FloatArray) -> IntArray:

@@ -14,7 +14,8 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.app.report import verdict
-from minimaxrisk.app.report.explanations import Advice, Entry, in_doubt
+from minimaxrisk.app.report.clinical import Rate, looked_for
+from minimaxrisk.app.report.explanations import Advice, Entry
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import (
     count,
@@ -43,7 +44,7 @@ from minimaxrisk.app.report.vega import (
 from minimaxrisk.inspection.chart import class_colour
 
 N_FEATURES, N_SAMPLES = 8, 5
-LONGEST = 28  # letters of a name
+LONGEST, LONGEST_CLASS = 28, 18  # letters of a name, and of that of a class beside another one
 NOT_COMPUTED = "not computed"
 
 # ---- four numbers
@@ -62,17 +63,9 @@ def key_numbers(findings: Findings) -> list[Entry]:
     return [
         _signal(findings),
         _left_out_error(findings),
+        _by_class(findings),
         _bound(findings),
-        _features_used(findings),
     ]
-
-
-def _features_used(findings: Findings) -> Entry:
-    fit, of_all = findings.fit, f"of {findings.data.n_features:,}"
-    if fit.ball_weight is None:
-        return Entry("Features used", f"{fit.n_selected:,}", of_all)
-    ball = verdict.about_ball(fit.ball_weight)
-    return Entry("Features selected", f"{fit.n_selected:,}", f"{of_all}; {ball}")
 
 
 def _signal(findings: Findings) -> Entry:
@@ -100,12 +93,53 @@ def _left_out_error(findings: Findings) -> Entry:
         name,
         f"{folds.errors[1]:.1%}",
         f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; always predicting "
-        f"{quoted(findings.data.largest_class)}: {folds.majority_error:.1%}",
+        f"{_quoted(findings.data.largest_class)}: {folds.majority_error:.1%}",
     )
 
 
+def _by_class(findings: Findings) -> Entry:
+    """Sensitivity and specificity of two classes; of more the mean, and the class that fares worst."""
+    found, classes = findings.left_out, findings.classes
+    is_pair = len(classes) == 2
+    name = "Sensitivity / specificity" if is_pair else "Balanced accuracy"
+    if found is None:
+        return Entry(name, "–", NOT_COMPUTED)
+    balanced = f"{found.balanced_accuracy:.1%}"
+    rates = {one.name: one.rates.sensitivity for one in classes if one.rates is not None}
+    known = {name: rate for name, rate in rates.items() if rate is not None}
+    if not is_pair:
+        worst = min(known, key=lambda name: known[name].value)
+        rate = known[worst]
+        return Entry(
+            name,
+            balanced,
+            f"the mean over classes of the share found; the least: {rate.n_right} of {rate.n} "
+            f"{_quoted(worst)}, roughly {rate.interval}",
+        )
+    ill = looked_for(findings.data.classes)
+    names = findings.data.classes[ill], findings.data.classes[1 - ill]
+    (sensitivity, specificity), (looked, other) = (known[each] for each in names), map(_quoted, names)
+    return Entry(
+        name,
+        f"{sensitivity.value:.1%} / {specificity.value:.1%}",
+        f"{_missed(sensitivity)} {looked} missed (roughly {sensitivity.interval} found); "
+        f"{_missed(specificity)} {other} called {looked} (roughly {specificity.interval} not); "
+        f"balanced accuracy {balanced}",
+    )
+
+
+def _missed(rate: Rate) -> str:
+    return f"{none_or(rate.n - rate.n_right)} of {rate.n:,}"
+
+
+def _quoted(name: str) -> str:
+    """A name of a class in the small print, where there is no room for a long one."""
+    return quoted(shortened(name, 16))
+
+
 def _bound(findings: Findings) -> Entry:
-    name, best = "At most, for new samples", verdict.bound_with_confidence(findings)
+    """What is certain, as against what left-out samples suggest."""
+    name, best = "Guaranteed: at most", verdict.bound_with_confidence(findings)
     if verdict.veto(findings) is not None:
         return Entry(name, "–", verdict.NO_BOUND)
     if best is None:
@@ -113,11 +147,12 @@ def _bound(findings: Findings) -> Entry:
         return Entry(name, "–", NOT_COMPUTED if is_missing else "no bound comes with a confidence")
     assert best.confidence is not None
     whose = verdict.whose_error(findings, best).removeprefix(f"{verdict.PREDICT} for ")
+    text = f"error for new samples, with {percent(best.confidence)} confidence, for {whose}"
     if best.rule == "constant":
-        whose += ", which says nothing about the features"
+        text += ", which says nothing about the features"
     elif verdict.is_guarantee_empty(findings):
-        whose += ", which is no better than predicting one class for all"
-    return Entry(name, f"{best.value:.1%}", f"with {percent(best.confidence)} confidence, for {whose}")
+        text += ": too few samples to prove what the left-out ones suggest"
+    return Entry(name, f"{best.value:.1%}", text)
 
 
 # ---- the features and the samples
@@ -147,7 +182,7 @@ def top_features(findings: Findings) -> list[TopFeature]:
         rows.append(
             TopFeature(
                 name=shortened(table.names[j], LONGEST),
-                points=f"not {isolate(one.speaks_against[0])}" if lead is None else lead,
+                points=shortened(lead or f"not {isolate(one.speaks_against[0])}", LONGEST),
                 colour=None if lead is None else class_colour(classes.index(lead)),
                 frequency=None if share_of_folds is None else f"{share_of_folds:.0%}",
                 is_rare=share_of_folds is not None and share_of_folds < FEW_FOLDS,
@@ -157,42 +192,52 @@ def top_features(findings: Findings) -> list[TopFeature]:
 
 
 def about_top_features(findings: Findings) -> str:
-    """What stands in place of the list, or under it."""
+    """How many features are used, or what stands in place of the list."""
     if verdict.selected_nothing(findings):
         return "None was selected."
     if verdict.evidence(findings) == "noise":
         return "None to rely on: with shuffled labels others would be selected as readily."
-    return ""
+    n, weight = findings.fit.n_selected, findings.fit.ball_weight
+    ball = "" if weight is None else f"; {verdict.about_ball(weight)}"
+    text = f"{n:,} of {count(findings.data.n_features, 'feature')} {'is' if n == 1 else 'are'} used{ball}."
+    return text if weight is not None or not is_lone(findings) else f"{text} {LONE}"
+
+
+LONE = (
+    "One, of so many: is it a measurement? A copy of the diagnosis, a date or the number of a plate looks "
+    "like this."
+)
+MOST_LONE, MANY = 1, 100
+
+
+def is_lone(findings: Findings) -> bool:
+    """Whether one feature of very many decides alone."""
+    return findings.fit.n_selected <= MOST_LONE and findings.data.n_features >= MANY
 
 
 @dataclass(frozen=True)
 class LookedAt:
-    """A sample to look at."""
+    """A sample that was misclassified when it was left out."""
 
     name: str
     own: str
-    predicted: str  # when it was left out
-    is_wrong: bool
+    predicted: str
     own_probability: str
 
 
 def samples_to_look_at(findings: Findings) -> list[LookedAt]:
-    """Misclassified ones first, those first whose own class had the least probability; then doubtful ones."""
+    """Those first whose own class had the least probability; none that was predicted rightly."""
     if findings.left_out is None or verdict.evidence(findings) == "noise":
         return []
-    rows = [
-        LookedAt(shortened(one.name, LONGEST), one.own, one.named, True, share_or_none(one.probability))
+    return [
+        LookedAt(
+            name=shortened(one.name, LONGEST),
+            own=shortened(one.own, LONGEST_CLASS),
+            predicted=shortened(one.named, LONGEST_CLASS),
+            own_probability=share_or_none(one.probability),
+        )
         for one in findings.left_out.errors[:N_SAMPLES]
     ]
-    if in_doubt(findings) == "few" and not verdict.learned_nothing(findings):
-        shown, wrong = findings.worst_case, {one.name for one in findings.left_out.errors}
-        for one in findings.suspects[: shown.n_ambiguous]:
-            if len(rows) < N_SAMPLES and one.name not in wrong:
-                own = share_or_none(one.probability_when_left_out)
-                rows.append(
-                    LookedAt(shortened(one.name, LONGEST), one.own, "rightly; label in doubt", False, own)
-                )
-    return rows
 
 
 def about_samples(findings: Findings, advice: Advice) -> str:

@@ -24,7 +24,7 @@ from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare, usual_rivals
-from minimaxrisk.analysis.contrasts import class_contrasts
+from minimaxrisk.analysis.contrasts import Contrasts, class_contrasts
 from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
     cross_validated_error,
@@ -44,8 +44,10 @@ from minimaxrisk.app.report.findings import (
     ComparedClassifier,
     Findings,
     FitSummary,
+    FoldChange,
     RadiusSummary,
     Rivals,
+    fold_change_of,
     list_suspects,
     summarise_classes,
     summarise_data,
@@ -86,6 +88,7 @@ from minimaxrisk.inspection.canvas import (
     names_of_columns,
     seen_by,
 )
+from minimaxrisk.inspection.errors import ERROR
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.samples.validation import canonical, positions_of_labels, refuse_other_order
 
@@ -151,14 +154,15 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     )
     worst = _most_suspect(worst, folds)
     contrasts = class_contrasts(seen, own, len(classifier.classes_))
+    fold_change = _fold_change(subject, contrasts)
     frequency = None if folds is None else folds.selection_frequency
     return Findings(
         data=summarise_data(classifier, subject.described, own),
         fit=fit,
         radius=radius,
         settings={name: _setting(value) for name, value in sorted(classifier.get_params().items())},
-        features=tabulate_features(classifier, contrasts, features, frequency),
-        volcano=volcano_of(classifier, seen, contrasts, features),
+        features=tabulate_features(classifier, contrasts, fold_change, features, frequency),
+        volcano=volcano_of(classifier, contrasts, fold_change, features),
         values=SelectedValuesDisplay.from_estimator(
             classifier, seen, y, feature_names=features, sample_names=samples
         ),
@@ -203,6 +207,14 @@ def _most_suspect(
         other_mass=shown.other_mass[order],
         names=None if shown.names is None else [shown.names[i] for i in order],
     )
+
+
+def _fold_change(subject: Subject, contrasts: Contrasts) -> FoldChange:
+    """Of the values as they came, since those of a scaler have no fold change."""
+    is_measured = subject.before is None or subject.described is not subject.fit.X_transformed
+    if is_measured and subject.before is not None:
+        contrasts = class_contrasts(subject.described, subject.own, len(subject.fit.model.classes_))
+    return fold_change_of(subject.described, contrasts, is_measured=is_measured)
 
 
 def _doubts(
@@ -330,7 +342,7 @@ def _short_list(
     """Left-out errors over the number of features: those that chose the radius, or computed where quick."""
     learner, model, y = subject.fit.learner, subject.fit.model, subject.fit.y
     if can(learner, CHOSEN_RADIUS) and "mean_loss" in getattr(learner, "cv_results_", {}):
-        return FeatureCountDisplay.from_estimator(learner), None
+        return _with_most_common(FeatureCountDisplay.from_estimator(learner), subject.own), None
     if not (wanted.n_folds and wanted.n_radii):
         return None, None
     if not can(model, RADIUS_PATH):
@@ -347,7 +359,22 @@ def _short_list(
     choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
     with quiet_fits():
         choice._on_posed(posed, data, subject.fit.groups)
-    return FeatureCountDisplay.from_estimator(choice), None
+    found = _with_most_common(FeatureCountDisplay.from_estimator(choice), subject.own)
+    error = found.mean_loss
+    best = 0 if error[0] <= error[found.best] else found.best
+    few = 0 if error[0] <= error[best] + found.standard_error[best] else found.few
+    return replace(found, best=best, few=few), None
+
+
+def _with_most_common(found: FeatureCountDisplay, own: IntArray) -> FeatureCountDisplay:
+    """Without features the best that anybody can do is to name the most common class.
+
+    A model that selects nothing has a tie between the classes: its errors depend on which comes first.
+    """
+    if found.loss_label != ERROR:
+        return found
+    majority_error = 1.0 - np.bincount(own).max() / len(own)
+    return replace(found, mean_loss=np.where(found.n_features == 0, majority_error, found.mean_loss))
 
 
 def n_folds_of_choice(y: Any, groups: Any) -> int:

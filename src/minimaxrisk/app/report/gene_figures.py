@@ -76,7 +76,7 @@ def _spec(shown: SelectedValuesDisplay) -> dict[str, Any]:
     n_places = int(places[-1]) + 1
     scale = {"domain": list(range(n_places)), "paddingInner": 0, "paddingOuter": 0}
     x = {"field": "x", "type": "ordinal", "scale": scale, "axis": None}
-    step = 15 if len(shown.names) > 24 else 18
+    step = 13 if len(shown.names) > 24 else 18
     return plot(
         step * len(shown.names),
         [_cells(x), _strip(shown, places, x), _frames(shown)],
@@ -148,8 +148,20 @@ def cells_of(shown: SelectedValuesDisplay) -> dict[str, Any]:
     }
 
 
-# Selected features that are drawn, the most important ones; more would hide each other.
-MOST_MARKED = 300
+# By the kind of the fold change.
+FOLD_WORDS = {
+    "ratio": "The values are not logarithms, so the fold change is the ratio of the means.",
+    "difference": "The values are taken as logarithms of base 2, so the fold change is the difference of the "
+    "means; for natural or decimal logarithms multiply by 1.44 or 3.32.",
+    "unknown": "The values were scaled, so that there is no fold change.",
+}
+# Selected features that are drawn, the most important ones, in one panel and in all: more would hide each
+# other, and make the page large.
+MOST_MARKED, MOST_IN_ALL = 300, 400
+
+
+def _most_marked(findings: Findings) -> int:
+    return min(MOST_MARKED, MOST_IN_ALL // len(findings.volcano.panels))
 
 
 def volcano_figure(findings: Findings) -> Figure | None:
@@ -160,13 +172,13 @@ def volcano_figure(findings: Findings) -> Figure | None:
     points: list[dict[str, Any]] = []
     for k, panel in enumerate(found.panels):
         others = zip(panel.other_x, panel.other_y, strict=True)
-        points += [{"k": k, "x": _short(x), "y": _short(y), "s": 0, "n": "not selected"} for x, y in others]
-        marked = list(zip(panel.columns, panel.x, panel.y, strict=True))[:MOST_MARKED]
+        points += [{"k": k, "x": _short(x), "y": _short(y), "s": 0} for x, y in others]
+        marked = list(zip(panel.columns, panel.x, panel.y, strict=True))[: _most_marked(findings)]
         points += [
             {"k": k, "x": _short(x), "y": _short(y), "s": 1, "n": found.names[int(j)]} for j, x, y in marked
         ]
-    what = "log2 of the ratio of means" if found.is_ratio else "difference of means"
-    x = f"{'log2 ratio' if found.is_ratio else 'difference'} of means, {_sides(findings)}"
+    what = "difference of means" if found.kind == "unknown" else "log2 fold change"
+    x = f"{what}, {_sides(findings)}"
     y = "\u2212log10 p, Welch"
     # One layer for both, since a layer without points would have no extent.
     cloud = layer(
@@ -202,12 +214,8 @@ def _sides(findings: Findings) -> str:
 
 def _volcano_caption(findings: Findings, what: str) -> str:
     found, data = findings.volcano, findings.data
-    n_marked = min(findings.features.n_selected, MOST_MARKED)
-    fold = (
-        "The values are not logarithms, so the change is a ratio."
-        if found.is_ratio
-        else "If the values are logarithms, that is the log fold change."
-    )
+    n_marked = min(findings.features.n_selected, _most_marked(findings))
+    fold = FOLD_WORDS[found.kind]
     without = max(panel.n_without_place for panel in found.panels)
     missing = (
         f" {count(without, 'feature')} without variation or with a mean of zero cannot be drawn."

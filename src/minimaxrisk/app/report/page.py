@@ -41,6 +41,7 @@ from minimaxrisk.app.report.figures import (
 from minimaxrisk.app.report.findings import Findings, json_ready
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.gene_figures import N_STEPS, cells_of, heat_map_figure, volcano_figure
+from minimaxrisk.app.report.methods import methods
 from minimaxrisk.app.report.phrases import count, unbroken
 from minimaxrisk.app.report.tables import check_links, gene_links, gene_table
 from minimaxrisk.app.report.vega import CONFIG, Figure, more_colours
@@ -265,6 +266,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         confusion=tables.confusion_rows(findings),
         error_table=tables.error_table(findings),
         time_facts=tables.time_facts(findings, provenance.seconds),
+        rate_table=tables.rate_table(findings),
         class_table=tables.class_table(findings),
         guarantee_table=tables.guarantee_table(findings),
         set_table=tables.set_table(findings),
@@ -304,17 +306,22 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
         "top_features": first_screen.about_top_features(findings),
         "to_look_at": first_screen.about_samples(findings, advice),
         "meaning": explanations.meaning(findings, advice),
-        "features": [*explanations.caution(findings), explanations.about_features(findings)],
+        "is_lone": first_screen.is_lone(findings) and bool(first_screen.top_features(findings)),
+        "caution": explanations.caution(findings),
+        "features": explanations.about_features(findings),
         "cross_validation": explanations.about_cross_validation(findings, advice),
+        "rates": explanations.about_rates(findings),
         "confused": explanations.about_confusion(findings),
         "left_out": explanations.about_left_out(findings, advice),
         "sets": explanations.about_sets(findings),
         "probabilities": explanations.about_probabilities(findings),
+        "best_bound": explanations.about_best_bound(findings, advice),
         "guarantee": explanations.about_guarantee(findings, advice),
         "rivals": explanations.about_rivals(findings, advice, is_imputed=is_imputed),
         "suspects": explanations.about_suspects(findings),
         "path": explanations.about_path(findings, advice),
         "short_list": explanations.about_short_list(findings, advice),
+        "methods": methods(findings, provenance.versions, provenance.imputed),
         "notes": f"{count(len(provenance.remarks), 'note')} about the data",
     }
 

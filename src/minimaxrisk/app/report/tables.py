@@ -48,6 +48,11 @@ def gene_links(findings: Findings, site: str | None) -> dict[str, str]:
 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+# How log2 fold changes came about, by their kind.
+FOLD_CHANGES = {
+    "ratio": "log2 of the ratio of means",
+    "difference": "difference of means of the values, taken as log2",
+}
 
 
 def gene_table(
@@ -72,10 +77,13 @@ def gene_table(
     contrasts = (
         [f"{classes[1]} less {classes[0]}"] if len(classes) == 2 else [f"{c} less others" for c in classes]
     )
+    change = table.fold_change
     for i, what in enumerate(contrasts):
+        columns.append((f"difference of means, {what}", table.difference[i]))
+        if change.kind != "unknown":
+            how = FOLD_CHANGES[change.kind]
+            columns.append((f"log2 fold change ({how}), {what}", change.log2[i]))
         columns += [
-            (f"difference of means, {what}", table.difference[i]),
-            (f"log2 ratio of means, {what}", table.log2_ratio[i]),
             (f"Welch t (descriptive), {what}", table.t[i]),
             (f"q (descriptive), {what}", table.q[i]),
         ]
@@ -214,18 +222,41 @@ def error_table(findings: Findings) -> PageTable | None:
     return table_of("Left-out samples that were misclassified", found.errors, columns)
 
 
+def rate_table(findings: Findings) -> PageTable | None:
+    """Left-out predictions class by class, in the words of a clinic; None without any."""
+    if findings.left_out is None:
+        return None
+
+    def of(name: str) -> Callable[[Any], str]:
+        def cell(one: Any) -> str:
+            rate = getattr(one.rates, name)
+            return "none" if rate is None else f"{rate.value:.1%} ({rate.interval})"
+
+        return cell
+
+    return table_of(
+        "Left-out predictions by class, with 95% intervals",
+        findings.classes,
+        {
+            "class": lambda one: one.name,
+            "samples": lambda one: f"{one.n_samples:,}",
+            "missed": lambda one: f"{one.rates.sensitivity.n - one.rates.sensitivity.n_right:,}",
+            "sensitivity: of the class, found": of("sensitivity"),
+            "specificity: of the others, not called so": of("specificity"),
+            "predictive value: of those called so, right": of("predictive_value"),
+        },
+    )
+
+
 def class_table(findings: Findings) -> PageTable:
     return table_of(
-        "Results by class",
+        "Training and the worst case by class",
         findings.classes,
         {
             "class": lambda one: one.name,
             "samples": lambda one: f"{one.n_samples:,}",
             "training error": lambda one: share(one.training_error),
             "mean score of own class": lambda one: share(one.own_probability),
-            "recall in cross-validation": lambda one: (
-                "not computed" if one.recall is None else share(one.recall)
-            ),
             "weight of its samples in the worst case": lambda one: f"{one.mass:.1%}",
             "of that on other labels": lambda one: f"{one.mass_on_others:.1%}",
         },

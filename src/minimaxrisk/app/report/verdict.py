@@ -14,8 +14,10 @@ from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import (
     capital,
     count,
+    listed,
     percent,
     quoted,
+    shortened,
 )
 from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
 
@@ -30,6 +32,7 @@ MOST_COMMON = "always predicting the most common class"
 LEVEL = 0.05  # of the noise floor and of the p-value, from which on a result counts as more than noise
 ROUNDING = 1e-6  # of a solver: bounds closer to guessing than this are guessing
 MANY_ERRORS = 0.25  # with a larger share of left-out samples misclassified, single predictions are no help
+LONGEST, MOST_WEAK = 24, 2  # letters of a name of a class in a sentence, and classes named there
 WEAK_CLASS = 0.5  # classes with a larger share of their left-out samples misclassified are named
 
 
@@ -156,15 +159,29 @@ def _how_far(findings: Findings) -> str:
     folds = findings.cross_validation
     if folds is None:
         return "There is signal, but how often the classifier errs was not tested."
+    weak = _mostly_wrong(findings)
+    if weak and (len(findings.classes) == 2 or folds.errors[1] > MANY_ERRORS):
+        return f"As a lead, not as a test: there is signal, but most samples of {weak} were misclassified."
     if folds.errors[1] > MANY_ERRORS:
         return "As a lead, not as a test: there is signal, but single samples are often misclassified."
-    weak = [one.name for one in findings.classes if one.recall is not None and 1.0 - one.recall > WEAK_CLASS]
-    if not weak:
-        return "Yes, as a classifier to try on new samples: it does clearly better than chance."
-    but = f"but not for {quoted(weak[0])}: most of its samples were misclassified."
-    if len(weak) > 1:
-        but = "but not for every class: of some, most samples were misclassified."
-    return f"Yes, as a classifier to try on new samples, {but}"
+    if weak:
+        return f"Yes, as a classifier to try on new samples, but not for {weak}: most were misclassified."
+    if is_guarantee_empty(findings):
+        return "Yes, as a classifier to try; for a guarantee of its error there are too few samples."
+    return "Yes, as a classifier to try on new samples: it does clearly better than chance on left-out ones."
+
+
+def _mostly_wrong(findings: Findings) -> str:
+    """The classes of which most left-out samples were misclassified; empty if there are none."""
+    found = [None if one.rates is None else one.rates.sensitivity for one in findings.classes]
+    weak = [
+        quoted(shortened(one.name, LONGEST))
+        for one, rate in zip(findings.classes, found, strict=True)
+        if rate is not None and 1.0 - rate.value > WEAK_CLASS
+    ]
+    if len(weak) > MOST_WEAK:
+        weak = [*weak[:MOST_WEAK], "others"]
+    return listed(weak) if weak else ""
 
 
 # ---- what R* says

@@ -77,6 +77,7 @@
     if (heatMap) heatMap.signal("chosen", chosen ? Number(place) : -1).runAsync();
     if (chosen && scroll) {
       chosen.hidden = false;
+      chosen.closest("details").open = true;
       chosen.scrollIntoView({ block: "center" });
       chosen.querySelector("button").focus({ preventScroll: true });
     }
@@ -140,14 +141,12 @@
 
   /* ---- rows beyond those that the page begins with, and a file of all of them ---- */
   const addAll = () => {
-    const last = rows.length ? rows[0].cells.length : 0;
     for (const { cells, is_rare: isRare } of data.more.splice(0)) {
       const row = document.createElement("tr");
       row.classList.toggle("rare", isRare);
       cells.forEach((text, i) => {
         const cell = document.createElement(i === 0 ? "th" : "td");
         if (i === 0) cell.scope = "row";
-        if (i > 1 && i < last) cell.className = "number";
         const content = i < 2 ? document.createElement("bdi") : cell;
         content.textContent = text;
         if (content !== cell) cell.append(content);
@@ -199,7 +198,42 @@
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
   });
 
+  /* ---- folds: open until all is drawn, since what is folded has no width, and open on paper ---- */
+  const folds = [...document.querySelectorAll("details.fold")];
+  const measureAgain = () => dispatchEvent(new Event("resize"));
+  const unfold = () => {
+    const target = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+    const around = target && target.closest("details.fold");
+    if (!around) return;
+    around.open = true;
+    target.scrollIntoView();
+  };
+  const paper = matchMedia("print");
+  let opened = [];
+  const onPaper = () => {
+    if (paper.matches) opened = folds.filter((fold) => !fold.open);
+    for (const fold of opened) fold.open = paper.matches;
+  };
+
+  const methods = byId("methods");
+  byId("copy-methods").addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(methods.textContent.trim());
+      byId("copied").textContent = "Copied.";
+    } catch {
+      getSelection().selectAllChildren(methods);
+      byId("copied").textContent = "Selected: copy it with Ctrl+C or ⌘C.";
+    }
+  });
+
   Promise.all(data.plots.map(draw)).then(() => {
+    for (const fold of folds) {
+      fold.open = false;
+      fold.addEventListener("toggle", () => fold.open && measureAgain());
+    }
+    addEventListener("hashchange", unfold);
+    paper.addEventListener("change", onPaper);
+    unfold();
     root.dataset.ready = "yes";
   });
 })();

@@ -1,0 +1,552 @@
+"""A fitted model on samples that it has not seen: what it gets wrong, with intervals.
+
+Nothing is fitted here, so the errors are those of this very model, and their number is binomial if samples
+are independent. Shares have the exact interval of Clopper and Pearson, each by itself. What is put together
+from the shares of K classes (balanced accuracy, and what is computed for another prevalence) takes the limits
+of all of them at once, each with the K-th part of what may go wrong: at least the probability asked for.
+
+The area under the ROC curve has Newcombe's score interval [1]_: the areas whose distance from the estimate is
+at most z standard deviations, by the variance of Hanley and McNeil [2]_ at that area, with both numbers of
+samples in it replaced by their mean. It is approximate, and does not shrink to a point where the classes are
+separated without an error, as DeLong's does.
+
+References
+----------
+.. [1] R. G. Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic.
+   Part 2", Statistics in Medicine 25, 2006.
+.. [2] J. A. Hanley, B. J. McNeil, "The meaning and use of the area under a receiver operating characteristic
+   (ROC) curve", Radiology 143, 1982.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import optimize, stats
+from sklearn.metrics import roc_auc_score
+
+from minimaxrisk._utils.arguments import check_confidence, counted, listed
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.stored_tables import in_memory
+from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
+from minimaxrisk.estimators.prediction_sets import PredictionSets, ScoresOf
+from minimaxrisk.guarantees.counting import clopper_pearson_limit, one_of_each
+from minimaxrisk.guarantees.error_bound import checked_prevalence
+from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
+from minimaxrisk.samples.validation import check_labels, codes_of_groups
+
+# The seed by which one sample of each group is drawn.
+SEED = 0
+# Below it the number of errors is not one that the probabilities let expect.
+UNUSUAL = 0.05
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A share or an area, with its interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The estimate and the ends of its interval.
+    n_counted, n : int or None
+        For a share: how many were counted, among how many.
+    """
+
+    value: float
+    low: float
+    high: float
+    n_counted: int | None = None
+    n: int | None = None
+
+    def __str__(self) -> str:
+        of = "" if self.n is None else f"; {self.n_counted:,} of {self.n:,}"
+        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%}{of})"
+
+
+@dataclass(frozen=True)
+class ClassEvaluation:
+    """How the samples of one class fared.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    is_known : bool
+        Whether the model can name it. All samples of other classes are errors.
+    sensitivity : Estimate or None
+        Share of the samples of the class that are named it; None without samples.
+    specificity : Estimate or None
+        Share of the samples of other classes that are not named it; None without samples.
+    predictive_value : Estimate or None
+        Share of the samples named it that are of the class, at the given prevalence or at that of the
+        samples; None if none is named it, or all samples are of one class.
+    """
+
+    label: Any
+    is_known: bool
+    sensitivity: Estimate | None
+    specificity: Estimate | None
+    predictive_value: Estimate | None
+
+
+@dataclass(frozen=True)
+class ProbabilityCheck:
+    """Whether calibrated probabilities were right about these samples.
+
+    Attributes
+    ----------
+    expected_errors : float
+        How many errors the probabilities of the predicted labels let expect.
+    n_errors, n : int
+        How many there were, among how many samples.
+    p_value : float
+        How probable a number of errors at least as unusual is, if the probabilities are right (a binomial
+        test, in which it is not too small).
+    brier_score : float
+        Mean over samples of half the squared distance between probabilities and truth; 0 is perfect.
+    bands : tuple of ProbabilityBand
+        How many predictions were right, by the probability of the predicted label, the highest first.
+    """
+
+    expected_errors: float
+    n_errors: int
+    n: int
+    p_value: float
+    brier_score: float
+    bands: tuple[ProbabilityBand, ...]
+
+    @property
+    def statement(self) -> str:
+        """The outcome in words."""
+        text = (
+            f"By the probabilities {self.expected_errors:.1f} errors were to be expected among "
+            f"{counted(self.n, 'sample')}, and there were {self.n_errors}"
+        )
+        if self.p_value >= UNUSUAL:
+            return f"{text}: they agree, as far as so many samples can tell."
+        known = "sure of too much" if self.n_errors > self.expected_errors else "more cautious than need be"
+        return f"{text} (p = {self.p_value:.2g}): on these samples the probabilities are {known}."
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A model on samples that it has not seen; ``evaluate`` makes it. Printed, it says everything in words.
+
+    Attributes
+    ----------
+    confidence : float
+        The probability with which each interval by itself is to hold the true value.
+    labels : tuple
+        The classes of the model, and after them labels of the samples that it does not know.
+    own, predicted : ndarray of int of shape (n_samples,)
+        Positions in ``labels`` of each sample's own label and of the one that the model names.
+    is_counted : ndarray of bool of shape (n_samples,)
+        The samples that count: all, or of each group one.
+    confusion : ndarray of int of shape (n_labels, n_labels)
+        Samples that count by own label (rows) and predicted label (columns).
+    error : Estimate
+        Share of wrong predictions.
+    balanced_accuracy : Estimate or None
+        Mean sensitivity of the classes that have samples; None for one class alone.
+    area : Estimate or None
+        Area under the ROC curve of the second class; None unless the model knows two classes, has scores, and
+        both have samples.
+    per_class : tuple of ClassEvaluation
+        One for each of ``labels``.
+    prevalence : mapping of label to float or None
+        The shares of the classes that were given.
+    error_at_prevalence : Estimate or None
+        The error where the classes are as common as ``prevalence`` says.
+    probabilities : ndarray of shape (n_samples, n_classes) or None
+        Calibrated probabilities of the labels, if the model has any.
+    calibration : ProbabilityCheck or None
+        What they are worth.
+    is_possible : ndarray of bool of shape (n_samples, n_classes) or None
+        The labels that left-out samples do not exclude, if the model has such sets.
+    set_confidence : float or None
+        How often these are to hold the right label.
+    scores : ndarray of shape (n_samples, n_classes) or None
+        What the model ranks samples by.
+    n_groups : int or None
+        How many groups the samples have, if they have any.
+    """
+
+    confidence: float
+    labels: tuple[Any, ...]
+    own: IntArray = field(repr=False)
+    predicted: IntArray = field(repr=False)
+    is_counted: BoolArray = field(repr=False)
+    confusion: IntArray = field(repr=False)
+    error: Estimate
+    balanced_accuracy: Estimate | None
+    area: Estimate | None
+    per_class: tuple[ClassEvaluation, ...] = field(repr=False)
+    prevalence: Mapping[Any, float] | None = None
+    error_at_prevalence: Estimate | None = None
+    probabilities: FloatArray | None = field(repr=False, default=None)
+    calibration: ProbabilityCheck | None = field(repr=False, default=None)
+    is_possible: BoolArray | None = field(repr=False, default=None)
+    set_confidence: float | None = None
+    scores: FloatArray | None = field(repr=False, default=None)
+    n_groups: int | None = None
+
+    @property
+    def sizes(self) -> dict[Any, int]:
+        """How many samples of each label count."""
+        return dict(zip(self.labels, self.confusion.sum(axis=1).tolist(), strict=True))
+
+    @property
+    def unknown(self) -> dict[Any, int]:
+        """Labels that the model does not know, and how many samples have them."""
+        return {one.label: self.sizes[one.label] for one in self.per_class if not one.is_known}
+
+    @property
+    def majority_error(self) -> float:
+        """The error of always naming the most common class of these samples."""
+        sizes = list(self.sizes.values())
+        return 1.0 - max(sizes) / sum(sizes)
+
+    @property
+    def kinds_of_sets(self) -> dict[str, int] | None:
+        """How many samples that count are sure and right, sure and wrong, unsure, and unlike all classes."""
+        if self.is_possible is None:
+            return None
+        words = in_words(self.is_possible)[self.is_counted]
+        named = np.where(self.is_possible.any(axis=1), self.is_possible.argmax(axis=1), -1)
+        is_right = (named == self.own)[self.is_counted]
+        return {
+            "sure and right": int(((words == SURE) & is_right).sum()),
+            "sure and wrong": int(((words == SURE) & ~is_right).sum()),
+            UNSURE: int((words == UNSURE).sum()),
+            UNLIKE: int((words == UNLIKE).sum()),
+        }
+
+    @property
+    def statement(self) -> str:
+        """How often it errs, how sure that is, and for which samples, in words."""
+        n, wrong = self.error.n, self.error.n_counted
+        drawn = "" if self.n_groups is None else f" (one of each of {self.n_groups} groups)"
+        text = (
+            f"On {n:,} samples that it has not learned from{drawn} this model errs on {wrong:,}: "
+            f"{self.error.value:.1%}, and with {100 * self.confidence:.10g}% confidence between "
+            f"{self.error.low:.1%} and {self.error.high:.1%}. {self._compared()}"
+        )
+        for label, size in self.unknown.items():
+            are = "is" if size == 1 else "are"
+            text += f" {size:,} {are} {label!r}, which the model does not know: counted as wrong."
+        if self.prevalence is not None:
+            shares = ", ".join(f"{share:.4g} {label!r}" for label, share in self.prevalence.items())
+            text += f" Where the shares of the classes are {shares}, it errs on {self.error_at_prevalence}."
+        return f"{text} {self.assumption}"
+
+    @property
+    def assumption(self) -> str:
+        """What is taken for granted, in words."""
+        of_what = "samples" if self.n_groups is None else "groups"
+        return (
+            f"That holds for any classifier if the {of_what} are independent, are drawn like those that it "
+            "will meet, and nothing about the model was chosen by their labels."
+        )
+
+    def _compared(self) -> str:
+        """With naming one class."""
+        common = max(self.sizes, key=lambda label: self.sizes[label])
+        if self.majority_error == 0.0:
+            return f"All are {common!r}: of other classes this says nothing."
+        better = (
+            "errs less than" if self.error.high < self.majority_error else "is not shown to err less than"
+        )
+        return f"It {better} always naming {common!r} ({self.majority_error:.1%})."
+
+    def __str__(self) -> str:
+        level = f"{100 * self.confidence:.10g}%"
+        lines = [self.statement, "", f"Class by class ({level} intervals, each by itself):"]
+        for one in self.per_class:
+            if not one.is_known:
+                continue
+            parts = {
+                "sensitivity": one.sensitivity,
+                "specificity": one.specificity,
+                "predictive value": one.predictive_value,
+            }
+            told = [f"{name} {each}" for name, each in parts.items() if each is not None]
+            lines.append(f"  {one.label!r}: {', '.join(told) or 'no sample, and never named'}")
+        more = {
+            "balanced accuracy": self.balanced_accuracy,
+            "area under the ROC curve": self.area,
+        }
+        lines += [f"  {name}: {each}" for name, each in more.items() if each is not None]
+        if self.kinds_of_sets is not None:
+            told = [f"{n} {kind}" for kind, n in self.kinds_of_sets.items()]
+            lines.append(f"  at {100 * (self.set_confidence or 0):.10g}%: {', '.join(told)}")
+        if self.calibration is not None:
+            lines.append(f"  {self.calibration.statement}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model says about samples: labels, and scores, probabilities and sets where it has them."""
+
+    classes: Sequence[Any]
+    predicted: np.ndarray
+    scores: FloatArray | None = None
+    probabilities: FloatArray | None = None
+    is_possible: BoolArray | None = None
+    set_confidence: float | None = None
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    prevalence: Mapping[Any, float] | None = None,
+    confidence: float = 0.95,
+    groups: Any = None,
+) -> Evaluation:
+    """Count the errors of this very model on samples that it has not seen, such as a second cohort.
+
+    No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
+    counted on samples that had no part in making it. Errors on training samples mean nothing, and arrays do
+    not tell which these are; ``minimaxrisk evaluate`` recognizes them by the model file.
+
+    Parameters
+    ----------
+    model : estimator
+        Any fitted classifier. A ``PredictionSets`` also has probabilities and sets of labels to judge.
+    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
+        Samples that it was not fitted on.
+    y : array-like of shape (n_samples,)
+        Their labels. Those that the model does not know are errors.
+    prevalence : mapping of label to float or None, default=None
+        How common each class is where the model will be used; predictive values are for it. None takes the
+        shares of these samples.
+    confidence : float, default=0.95
+        Of the intervals, each by itself.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Samples that are not independent, such as those of one patient: of each group one is drawn and
+        counted.
+
+    Returns
+    -------
+    Evaluation
+        Error, sensitivities, specificities, predictive values, balanced accuracy and area under the ROC curve
+        with intervals, and the confusion matrix; ``print`` shows it in words.
+
+    Raises
+    ------
+    ValueError
+        If the model knows none of the labels, or ``prevalence`` is not a share for every class, each of which
+        has samples.
+
+    See Also
+    --------
+    error_bound : What can be said without a second cohort.
+    training_scale : Compares new samples with the scale of the training data.
+
+    Examples
+    --------
+    >>> from minimaxrisk import L1SVMClassifier, evaluate
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = L1SVMClassifier().fit(X[:400], y[:400])
+    >>> found = evaluate(model, X[400:], y[400:])
+    >>> print(found.error)
+    3.6% (1.3% to 7.6%; 6 of 169)
+    >>> print(found.balanced_accuracy)
+    97.7% (89.4% to 99.3%)
+    """
+    check_confidence(confidence)
+    y = check_labels(X, y)
+    named = np.asarray(in_memory(model.predict(X)))
+    judged = model.estimator_ if isinstance(model, PredictionSets) else model
+    has_scores = hasattr(judged, "decision_function") or hasattr(judged, "predict_proba")
+    scores = ScoresOf(judged).scores(X).T if has_scores else None
+    said = Said(np.asarray(judged.classes_).tolist(), named, scores)
+    if isinstance(model, PredictionSets):
+        said = replace(
+            said,
+            probabilities=model.probabilities(X),
+            is_possible=model.predict_set(X),
+            set_confidence=model.confidence,
+        )
+    return evaluation_of(said, y, prevalence=prevalence, confidence=confidence, groups=groups)
+
+
+def evaluation_of(
+    said: Said, y: np.ndarray, *, prevalence: Mapping[Any, float] | None, confidence: float, groups: Any
+) -> Evaluation:
+    """The same for what a model said."""
+    strange = [label for label in np.unique(y).tolist() if label not in said.classes]
+    labels = [*said.classes, *strange]
+    position = {label: k for k, label in enumerate(labels)}
+    own, predicted = (np.array([position[label] for label in each.tolist()]) for each in (y, said.predicted))
+    if (own >= len(said.classes)).all():
+        raise ValueError(
+            f"the model knows none of these labels: its classes are {listed(said.classes)}, and the samples "
+            f"have {listed(strange)}. Give the labels the names that the model has."
+        )
+    is_counted, n_groups = np.ones(len(own), dtype=np.bool_), None
+    if groups is not None:
+        unit = codes_of_groups(groups, len(own))
+        is_counted[:], n_groups = False, int(unit.max()) + 1
+        is_counted[one_of_each(unit, np.random.RandomState(SEED))] = True
+    confusion = np.zeros((len(labels), len(labels)), dtype=np.intp)
+    np.add.at(confusion, (own[is_counted], predicted[is_counted]), 1)
+    sizes, right = confusion.sum(axis=1), confusion.diagonal()
+    shares = None
+    if prevalence is not None:
+        shares = _shares_of(prevalence, labels, sizes)
+    present = np.flatnonzero(sizes)
+    balanced = None
+    if len(present) > 1:
+        equal = np.full(len(present), 1.0 / len(present))
+        balanced = _mixed(right[present], sizes[present], equal, confidence, present < len(said.classes))
+    error_at = None
+    if shares is not None:
+        is_known = np.arange(len(labels)) < len(said.classes)
+        error_at = _mixed(sizes - right, sizes, shares, confidence, is_known)
+    per_class = tuple(
+        ClassEvaluation(
+            label,
+            k < len(said.classes),
+            _share(right[k], sizes[k], confidence),
+            _share((sizes - confusion[:, k]).sum() - sizes[k] + right[k], sizes.sum() - sizes[k], confidence),
+            _share(right[k], confusion[:, k].sum() if len(present) > 1 else 0, confidence)
+            if shares is None
+            else _predictive_value(confusion[:, k], sizes, shares, k, confidence),
+        )
+        for k, label in enumerate(labels)
+    )
+    error = _share(sizes.sum() - right.sum(), sizes.sum(), confidence)
+    assert error is not None
+    return Evaluation(
+        confidence=float(confidence),
+        labels=tuple(labels),
+        own=own,
+        predicted=predicted,
+        is_counted=is_counted,
+        confusion=confusion,
+        error=error,
+        balanced_accuracy=balanced,
+        area=_area(said, own, is_counted, confidence),
+        per_class=per_class,
+        prevalence=None if shares is None else dict(zip(labels, shares.tolist(), strict=True)),
+        error_at_prevalence=error_at,
+        probabilities=said.probabilities,
+        calibration=_calibration(said, own, predicted, is_counted),
+        is_possible=said.is_possible,
+        set_confidence=said.set_confidence,
+        scores=said.scores,
+        n_groups=n_groups,
+    )
+
+
+def _shares_of(prevalence: Mapping[Any, float], labels: Sequence[Any], sizes: IntArray) -> FloatArray:
+    shares = checked_prevalence(prevalence, list(labels))
+    absent = [label for label, size in zip(labels, sizes, strict=True) if not size]
+    absent += [label for label in shares if label not in labels]
+    if absent:
+        raise ValueError(
+            f"prevalence needs samples of every class, and there are none of {listed(absent)}; leave out "
+            "prevalence, or add such samples."
+        )
+    return np.array([shares[label] for label in labels])
+
+
+def clopper_pearson_interval(n_counted: int, n: int, confidence: float) -> tuple[float, float]:
+    """The exact two-sided interval of a share."""
+    one_sided = 0.5 * (1.0 + confidence)
+    low = 1.0 - clopper_pearson_limit(n - n_counted, n, one_sided)
+    return low, clopper_pearson_limit(n_counted, n, one_sided)
+
+
+def _share(n_counted: Any, n: Any, confidence: float) -> Estimate | None:
+    n_counted, n = int(n_counted), int(n)
+    if not n:
+        return None
+    return Estimate(n_counted / n, *clopper_pearson_interval(n_counted, n, confidence), n_counted, n)
+
+
+def _at_once(counts: IntArray, sizes: IntArray, confidence: float) -> FloatArray:
+    """Values, lower and upper limits of shares (rows), where all limits hold at once."""
+    each = 1.0 - (1.0 - confidence) / len(sizes)
+    limits = [clopper_pearson_interval(int(k), int(n), each) for k, n in zip(counts, sizes, strict=True)]
+    return np.vstack([counts / sizes, np.transpose(limits)])
+
+
+def _mixed(
+    counts: IntArray, sizes: IntArray, shares: FloatArray, confidence: float, is_known: BoolArray
+) -> Estimate:
+    """The mean of the shares of classes that are so common; labels that are not known are always wrong."""
+    found = np.tile(counts / sizes, (3, 1))
+    found[:, is_known] = _at_once(counts[is_known], sizes[is_known], confidence)
+    return Estimate(*(found @ shares).tolist())
+
+
+def _predictive_value(
+    named: IntArray, sizes: IntArray, shares: FloatArray, k: int, confidence: float
+) -> Estimate | None:
+    """Of those named class k, the share that is of it; it grows with k's own rate and falls with the others'.
+
+    ``named`` are the samples of each class that are named k.
+    """
+    if not named.any():
+        return None
+    value, low, high = _at_once(named, sizes, confidence) * shares
+
+    def of(own: float, others: FloatArray) -> float:
+        total = own + others.sum() - others[k]
+        return float(own / total) if total else 0.0
+
+    return Estimate(of(value[k], value), of(low[k], high), of(high[k], low))
+
+
+def _area(said: Said, own: IntArray, is_counted: BoolArray, confidence: float) -> Estimate | None:
+    used = is_counted & (own < 2)
+    if said.scores is None or len(said.classes) != 2 or len(np.unique(own[used])) < 2:
+        return None
+    value = float(roc_auc_score(own[used], said.scores[used, 1]))
+    n_second = int(own[used].sum())
+    return Estimate(value, *area_interval(value, n_second, int(used.sum()) - n_second, confidence))
+
+
+def area_interval(value: float, n_positive: int, n_negative: int, confidence: float) -> tuple[float, float]:
+    """Newcombe's score interval of an area under the ROC curve."""
+    z, half = stats.norm.ppf(0.5 * (1.0 + confidence)), 0.5 * (n_positive + n_negative) - 1.0
+
+    def beyond(area: float) -> float:
+        variance = area * (1.0 - area) * (1.0 + half * ((1.0 - area) / (2.0 - area) + area / (1.0 + area)))
+        return float((value - area) ** 2 - z**2 * variance / (n_positive * n_negative))
+
+    low = optimize.brentq(beyond, 0.0, value) if 0.0 < value < 1.0 else 0.0
+    high = optimize.brentq(beyond, value, 1.0) if 0.0 < value < 1.0 else 1.0
+    if value == 1.0:
+        low = optimize.brentq(beyond, 0.0, 1.0 - 1e-9)
+    if value == 0.0:
+        high = optimize.brentq(beyond, 1e-9, 1.0)
+    return float(low), float(high)
+
+
+def _calibration(
+    said: Said, own: IntArray, predicted: IntArray, is_counted: BoolArray
+) -> ProbabilityCheck | None:
+    if said.probabilities is None:
+        return None
+    table, truth, named = said.probabilities[is_counted], own[is_counted], predicted[is_counted]
+    stated = table[np.arange(len(named)), named]
+    expected, n_errors = float((1.0 - stated).sum()), int((named != truth).sum())
+    is_true = truth[:, None] == np.arange(table.shape[1])
+    return ProbabilityCheck(
+        expected_errors=expected,
+        n_errors=n_errors,
+        n=len(truth),
+        p_value=float(stats.binomtest(n_errors, len(truth), min(1.0, expected / len(truth))).pvalue),
+        brier_score=float(0.5 * ((table - is_true) ** 2).sum(axis=1).mean()),
+        bands=bands_of(stated, named == truth),
+    )

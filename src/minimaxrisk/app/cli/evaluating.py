@@ -1,0 +1,215 @@
+"""The work of ``minimaxrisk evaluate``: count the errors of a stored model on a second cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from minimaxrisk._utils.arguments import counted, listed
+from minimaxrisk._utils.arrays import DataMatrix, dense_columns
+from minimaxrisk.analysis.doubts import Doubt, doubts_about_data
+from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
+from minimaxrisk.analysis.training_scale import ScaleComparison
+from minimaxrisk.app.atomic import write_whole
+from minimaxrisk.app.cli.console import Console, as_json, printable
+from minimaxrisk.app.cli.options import Source
+from minimaxrisk.app.cli.stored import as_trained, filled, known_samples, load_first, read_for_model, scaled
+from minimaxrisk.app.cli.training import on_command_line, shares_by_label
+from minimaxrisk.app.files import Study
+from minimaxrisk.app.report.cohort import Cohort, render_cohort
+from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.estimators.prediction_sets import ScoresOf, final_scores
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words, is_in_set
+
+MOST_NAMED = 5  # samples or columns in a message
+MOST_WRONG = 30  # the page and --json have all
+# Farther from the means of the training data, in their standard deviations, is worth a line.
+FAR = 1.0
+
+
+def evaluate_and_write(
+    model: Path,
+    source: Source,
+    *,
+    groups: str | None,
+    prevalence: Mapping[str, float] | None,
+    confidence: float,
+    report: Path | None,
+    json: bool,
+    command: str,
+    console: Console,
+) -> None:
+    """Count errors, print them, and write the page where it is asked for."""
+    saved = load_first(model)
+    study = read_for_model(saved, source, console, sample_columns=() if groups is None else (groups,))
+    X = filled(saved.imputer, study, console)
+    _refuse_training_samples(saved, study, X)
+    scale = None if saved.training_scale is None else saved.training_scale.compare(X)
+    if scale is not None and not scale.agrees:
+        console.warn(_of_scale(scale, study))
+    drift = _drift(saved, X)
+    if drift:
+        console.note(drift)
+    said = _said(saved, scaled(saved, X), console)
+    y = np.asarray(study.y).astype(str).astype(object)
+    labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
+    _hint_at_spelling(said.classes, y, console)
+    shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
+    unit = None if groups is None else study.sample_columns[groups]
+    _warn_about_copies(study, y, unit, console)
+    found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=unit)
+    if report is not None:
+        cohort = Cohort(
+            evaluation=found,
+            source=printable(study.source.name),
+            model=printable(model.name),
+            target=study.target or saved.target,
+            sample_names=tuple(map(str, study.sample_names)),
+            is_on_scale=None if scale is None else ~scale.differs,
+            drift=drift,
+            doubts=tuple(console.warnings),
+            remarks=tuple(console.notes),
+            command=command,
+            versions=saved.versions,
+        )
+        write_whole(report, render_cohort(cohort))
+    if json:
+        typer.echo(as_json(_as_dict(found, study, scale) | console.told()))
+        return
+    typer.echo(str(found))
+    wrong = study.sample_names[found.own != found.predicted]
+    if len(wrong):
+        of_all = "" if groups is None else " (of all samples)"
+        typer.echo(f"  misclassified{of_all}: {listed(wrong, MOST_WRONG)}")
+    if report is not None:
+        console.say(f"report: {report}")
+
+
+def _refuse_training_samples(saved: SavedModel, study: Study, X: DataMatrix) -> None:
+    known = known_samples(saved, X)
+    if as_trained(saved, study, X)[2] is None:
+        known[:] = True
+    n, n_known = len(known), int(known.sum())
+    if n_known == n:
+        raise ValueError(
+            f"{study.source} holds the training data of the model, and errors on them say nothing about "
+            "new samples. Pass samples of another cohort; 'minimaxrisk report' has the errors on left-out "
+            "training samples."
+        )
+    if n_known:
+        are = "is" if n_known == 1 else "are"
+        raise ValueError(
+            f"{study.source}: {n_known} of {n} samples {are} in the training data of the model "
+            f"({listed(study.sample_names[known], MOST_NAMED)}), and errors on them say nothing about new "
+            "samples. Remove their lines from the file."
+        )
+
+
+def _of_scale(scale: ScaleComparison, study: Study) -> Doubt:
+    which = "" if scale.whole else f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
+    return Doubt(
+        kind="scale",
+        brief=f"{int(scale.differs.sum())} of {counted(len(scale.differs), 'sample')} unlike the training "
+        "data",
+        text=f"{study.source}: {scale.statement}{which}",
+        remedy="Prepare them as the training data were, and evaluate again.",
+    )
+
+
+def _warn_about_copies(study: Study, y: np.ndarray, groups: np.ndarray | None, console: Console) -> None:
+    """Samples of the cohort that are not independent of each other."""
+    names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
+    for doubt in doubts_about_data(study.X, y, groups=groups, owners=study.owners, **names):
+        if doubt.kind in ("copies", "groups", "strata"):
+            console.warn(on_command_line(replace(doubt, kind="groups")))
+
+
+def _drift(saved: SavedModel, X: DataMatrix) -> str:
+    """How far the means of the used columns are from those of the training data, in words."""
+    trained = saved.training_scale
+    if trained is None:
+        return ""
+    shift = (dense_columns(X, trained.columns).mean(axis=0) - trained.means) / trained.spread
+    order = np.argsort(-np.abs(shift), kind="stable")[:MOST_NAMED]
+    far = [f"{saved.feature_names[trained.columns[j]]} ({shift[j]:+.1f})" for j in order]
+    n_far = int((np.abs(shift) > FAR).sum())
+    middle = np.median(np.abs(shift))
+    return (
+        f"In the {counted(len(shift), 'column')} that the model uses, means differ from those of the "
+        f"training data by {middle:.2f} of their standard deviations (the median over columns), in {n_far} "
+        f"by more than {FAR:g}; farthest: {', '.join(far)}. Another batch moves them, and so does another "
+        "mixture of classes."
+    )
+
+
+def _said(saved: SavedModel, features: DataMatrix, console: Console) -> Said:
+    """What the model says, its labels as text, as the file has them."""
+    classifier, left_out = saved.classifier, saved.left_out
+    said = Said(
+        [str(label) for label in classifier.classes_.tolist()],
+        classifier.predict(features).astype(str).astype(object),
+        ScoresOf(classifier).scores(features).T,
+    )
+    if left_out is None:
+        console.note(
+            "Probabilities and sets of classes are not judged: the model file has no left-out scores. "
+            "minimaxrisk fit --out stores them, unless --folds is 0."
+        )
+        return said
+    return replace(
+        said,
+        probabilities=left_out.calibration().probabilities(final_scores(classifier, features)),
+        is_possible=is_in_set(left_out.p_values(features), SET_CONFIDENCE),
+        set_confidence=SET_CONFIDENCE,
+    )
+
+
+def _hint_at_spelling(classes: Any, y: np.ndarray, console: Console) -> None:
+    """A note on unknown labels that are known ones in other letters."""
+    plain = {"".join(filter(str.isalnum, label.casefold())): label for label in classes}
+    for label in sorted(set(y) - set(classes)):
+        meant = plain.get("".join(filter(str.isalnum, label.casefold())))
+        if meant is not None:
+            console.note(
+                f"The label {label!r} is counted as an error, since the model knows {meant!r}. If both are "
+                "one class, give it one name in the file."
+            )
+
+
+def _as_dict(found: Evaluation, study: Study, scale: ScaleComparison | None) -> dict[str, Any]:
+    nothing = [None] * len(found.own)
+    names = [str(label) for label in found.labels]
+    table = found.probabilities
+    columns = {
+        "sample": study.sample_names.tolist(),
+        "class": [names[k] for k in found.own],
+        "prediction": [names[k] for k in found.predicted],
+        "counts": found.is_counted.tolist(),
+        "certainty": nothing if found.is_possible is None else in_words(found.is_possible).tolist(),
+        "probabilities": nothing
+        if table is None
+        else [dict(zip(names, row, strict=False)) for row in table.tolist()],
+        "on_training_scale": nothing if scale is None else (~scale.differs).tolist(),
+    }
+    return {
+        "statement": found.statement,
+        "confidence": found.confidence,
+        "error": found.error,
+        "majority_error": found.majority_error,
+        "balanced_accuracy": found.balanced_accuracy,
+        "area_under_roc_curve": found.area,
+        "classes": found.per_class,
+        "labels": names,
+        "confusion": found.confusion,
+        "prevalence": found.prevalence,
+        "error_at_prevalence": found.error_at_prevalence,
+        "unknown_labels": found.unknown,
+        "sets": found.kinds_of_sets,
+        "calibration": found.calibration,
+        "samples": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+    }

@@ -1,0 +1,87 @@
+"""A paragraph for the methods of a paper: what was done, with settings, versions and outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from minimaxrisk.app.report import verdict
+from minimaxrisk.app.report.clinical import looked_for
+from minimaxrisk.app.report.explanations import how_chosen
+from minimaxrisk.app.report.findings import Findings
+from minimaxrisk.app.report.phrases import count, isolate, listed, p_value, quoted
+
+# Settings that change the result; the page lists all.
+SETTINGS = (
+    *("radius", "rule", "confidence", "marginal", "standardize", "class_weight", "fit_intercept"),
+    *("n_members", "solver", "random_state"),
+)
+
+
+def methods(findings: Findings, versions: Mapping[str, str], imputed: str | None) -> str:
+    """Sentences to copy; parts that were not computed are left out."""
+    return " ".join(
+        [
+            _classifier(findings, versions, imputed),
+            *_cross_validation(findings),
+            *_permutations(findings),
+            *_bound(findings),
+        ]
+    )
+
+
+def _classifier(findings: Findings, versions: Mapping[str, str], imputed: str | None) -> str:
+    data, fit = findings.data, findings.fit
+    tools = [f"{name} {version}" for name, version in versions.items()]
+    kind = "a minimax risk classifier"
+    if fit.n_members is not None:
+        kind = f"an average of {count(fit.n_members, 'minimax risk classifier')}"
+    sizes = zip(data.class_sizes, data.classes, strict=True)
+    scaling = fit.preparation or ("centred, at unit variance" if fit.is_standardized else "as in the table")
+    settings = [f"{name}={findings.settings[name]}" for name in SETTINGS if name in findings.settings]
+    chosen = "" if fit.choice is None else f" The radius was chosen for {how_chosen(fit.choice)}."
+    missing = "" if imputed is None else f" Missing values: {imputed}."
+    return (
+        f"Samples were classified by {kind} (Bondugula, Mazuelas and Pérez, UAI 2023; {', '.join(tools)}), "
+        f"fitted to {count(data.n_samples, 'sample')} "
+        f"({listed([f'{size:,} {isolate(name)}' for size, name in sizes])}) with "
+        f"{count(data.n_features, 'feature')}, values {scaling}; settings: {', '.join(settings)}.{chosen}"
+        f"{missing} {count(fit.n_selected, 'feature')} {'was' if fit.n_selected == 1 else 'were'} selected."
+    )
+
+
+def _cross_validation(findings: Findings) -> list[str]:
+    folds, found = findings.cross_validation, findings.left_out
+    if folds is None or found is None:
+        return []
+    low, high = folds.approximate_interval()
+    by_class = ""
+    if len(findings.classes) == 2:
+        ill = findings.classes[looked_for(findings.data.classes)]
+        assert ill.rates is not None
+        shown = {"sensitivity": ill.rates.sensitivity, "specificity": ill.rates.specificity}
+        texts = [f"{what} {one.value:.1%} ({one.interval})" for what, one in shown.items() if one is not None]
+        by_class = f"{' and '.join(texts)} for {quoted(ill.name)}, "
+    return [
+        f"In stratified {folds.n_folds}-fold cross-validation, with all steps repeated in each fold, "
+        f"{folds.n_wrong:,} of {len(folds.own):,} left-out samples were misclassified "
+        f"({folds.errors[1]:.1%}, 95% interval of Clopper and Pearson {low:.1%} to {high:.1%}); {by_class}"
+        f"balanced accuracy {found.balanced_accuracy:.1%}."
+    ]
+
+
+def _permutations(findings: Findings) -> list[str]:
+    test = findings.permutation
+    if test is None:
+        return []
+    return [
+        f"The minimax risk was compared with that of {count(test.n_permutations, 'permutation')} of the "
+        f"labels (p = {p_value(test.pvalue)})."
+    ]
+
+
+def _bound(findings: Findings) -> list[str]:
+    best = verdict.bound_with_confidence(findings)
+    if best is None or verdict.veto(findings) is not None:
+        return []
+    text = verdict.best_bound(findings)
+    return [f"{text[0].upper()}{text[1:]}"]

@@ -1,0 +1,120 @@
+"""``minimaxrisk evaluate``: a second cohort, and files that are none."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from minimaxrisk.app.cli import main
+from minimaxrisk.app.storage import load_model
+from minimaxrisk.datasets import make_expression
+from tests.study_files import HOSTILE_NAMES
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("skops")
+pytest.importorskip("jinja2")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    study = make_expression(90, 30, effect=0.7, random_state=0)
+    table = pd.DataFrame(8.0 + study.data, columns=study.feature_names)
+    table.insert(0, "sample", [f"P{i:02d}" for i in range(90)])
+    return table.assign(kind=np.where(study.target, "ill", "well"))
+
+
+@pytest.fixture(scope="module")
+def model(frame, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    frame[:50].to_csv(folder / "train.csv", index=False)
+    path = folder / "model.skops"
+    command = ["fit", str(folder / "train.csv"), "--target", "kind", "--out", str(path), "--no-guarantee"]
+    assert main([*command, "-q"]) == 0
+    return path
+
+
+@pytest.fixture
+def run(model, tmp_path, capsys):
+    def on(table, *more):
+        path = tmp_path / "cohort.csv"
+        table.to_csv(path, index=False)
+        capsys.readouterr()
+        status = main(["evaluate", str(model), str(path), *map(str, more)])
+        return status, *capsys.readouterr()
+
+    return on
+
+
+def test_a_cohort(frame, model, run, tmp_path):
+    cohort, page = frame[50:], tmp_path / "cohort.html"
+    status, out, err = run(cohort, "--report", page, "--json")
+    assert status == 0
+    found, saved = json.loads(out), load_model(model)
+    named = saved.classifier.predict(saved.prepared(cohort[list(saved.feature_names)].to_numpy()))
+    wrong = named != cohort["kind"].to_numpy()
+    assert found["error"]["n_counted"] == wrong.sum() > 0
+    assert [each["prediction"] for each in found["samples"]] == named.tolist()
+    assert found["calibration"]["n"] == 40
+    assert "standard deviations" in err  # beside the training data
+    html = page.read_text(encoding="utf-8")
+    assert "There is no stronger statement about a model" in html
+    assert f"{wrong.sum()} of 40" in html
+    assert all(name in html for name in cohort["sample"])
+    assert "<polyline" in html
+    assert not re.search(r"https?://", html)
+    assert len(html) < 100_000
+    status, out, _ = run(cohort, "--prevalence", "ill=0.05", "-q")
+    assert "0.05 'ill', 0.95 'well'" in out
+    assert "misclassified: 'P" in out
+
+
+def test_training_samples_are_refused(frame, run):
+    status, _, err = run(frame[:50])
+    assert status == 2
+    assert "holds the training data of the model" in err
+    assert "Pass samples of another cohort" in err
+    status, _, err = run(frame[48:])
+    assert status == 2
+    assert "2 of 42 samples are in the training data of the model ('P48', 'P49')" in err
+    assert "Remove their lines" in err
+
+
+def test_another_scale_and_other_labels(frame, run, tmp_path):
+    features = [name for name in frame if name not in ("sample", "kind")]
+    page = tmp_path / "page.html"
+    status, _, err = run(
+        frame[50:].assign(**{name: 100 * frame[name] for name in features}), "--report", page
+    )
+    assert status == 0
+    assert "WARNING" in err
+    assert "on another scale than the training data" in err
+    html = page.read_text(encoding="utf-8")
+    assert "Read the warnings first" in html
+    assert "no stronger statement" not in html
+    other = frame[50:].replace({"kind": {"ill": "Ill"}})
+    status, out, err = run(other)
+    assert "are 'Ill', which the model does not know: counted as wrong" in out
+    assert "If both are one class, give it one name in the file" in err
+    status, _, err = run(frame[50:].assign(kind="x"))
+    assert status == 2
+    assert "the model knows none of these labels" in err
+
+
+def test_few_samples_of_one_class_and_copies(frame, run):
+    status, out, _ = run(frame[50:].query("kind == 'ill'")[:3])
+    assert status == 0
+    assert "All are 'ill'" in out
+    twice = pd.concat([frame[50:], frame[50:55].assign(sample=[f"Q{i}" for i in range(5)])])
+    _, _, err = run(twice)
+    assert "5 samples are identical to another sample" in err
+    status, out, _ = run(frame[50:].assign(patient=np.arange(40) // 2), "--groups", "patient")
+    assert "one of each of 20 groups" in out
+
+
+def test_names_of_samples_stay_text(frame, run, tmp_path):
+    names = [*HOSTILE_NAMES, *(f"P{i}" for i in range(40))][:40]
+    run(frame[50:].assign(sample=names), "--report", tmp_path / "page.html", "--samples", "sample")
+    assert "<script>alert" not in (tmp_path / "page.html").read_text(encoding="utf-8")
