@@ -200,7 +200,9 @@ def about_top_features(findings: Findings) -> str:
     n, weight = findings.fit.n_selected, findings.fit.ball_weight
     ball = "" if weight is None else f"; {verdict.about_ball(weight)}"
     text = f"{n:,} of {count(findings.data.n_features, 'feature')} {'is' if n == 1 else 'are'} used{ball}."
-    return text if weight is not None or not is_lone(findings) else f"{text} {LONE}"
+    # A warning about this very feature has said it.
+    is_said = any(set(one.columns) & set(findings.features.names) for one in findings.doubts)
+    return text if weight is not None or is_said or not is_lone(findings) else f"{text} {LONE}"
 
 
 LONE = (
