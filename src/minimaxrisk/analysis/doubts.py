@@ -224,7 +224,7 @@ CONTRADICTS = 0.001  # Fisher's exact test
 
 
 def _of_columns(X: DataMatrix, y: np.ndarray) -> Iterator[Doubt]:
-    """All columns differ between classes by one amount, some do, or nearly all differ somehow."""
+    """All columns differ between classes by one amount or factor, or nearly all differ somehow."""
     if X.shape[1] < scales.FEWEST_COLUMNS:
         return
     classes, own = np.unique(y, return_inverse=True)
@@ -234,27 +234,18 @@ def _of_columns(X: DataMatrix, y: np.ndarray) -> Iterator[Doubt]:
     found = class_contrasts(X, own, len(classes))
     even = None if sparse.issparse(X) else trivial_rules.even_difference(X, own, found)
     if even is not None:
-        label = str(classes[even.position])
-        words = scales.difference_in_words(X, own == even.position)
+        what = f"all columns are {even.direction} in {str(classes[even.position])!r} by about the same {even}"
+        meaning = "other units, amounts of material or depths, another base of logarithms"
+        if not even.is_factor:
+            meaning = "another background or, in logarithms, other units or depths"
         yield Doubt(
             kind="trivial",
-            brief=f"all columns are {even.direction} in {label!r} by about the same {even}",
-            text=f"All columns are {even.direction} in {label!r} by about the same {even}, where biology "
-            f"changes each in its own way: {words}, or columns that were selected with these labels?",
+            brief=what,
+            text=f"{what[0].upper()}{what[1:]}. Biology changes each in its own way. Is it {meaning}, or "
+            "were the columns selected with these labels?",
             remedy=_ALIKE,
         )
         return
-    some = trivial_rules.some_even_difference(found)
-    if some is not None:
-        label = str(classes[some.position])
-        yield Doubt(
-            kind="trivial",
-            brief=f"{some.n_columns:,} columns are {some.direction} in {label!r} by about the same {some}",
-            text=f"{some.n_columns:,} columns are {some.direction} in {label!r} by about the same {some}, "
-            "and hardly any differs clearly in the other direction, which is rare in biology.",
-            remedy="Find out whether these columns were measured or prepared differently in that class.",
-            is_about_validity=False,
-        )
     share = float((np.nan_to_num(found.p, nan=1.0) < DIFFERENT).mean(axis=1).max())
     if share < NEARLY_ALL or len(y) > MOST_COMPARED:
         return
@@ -480,8 +471,8 @@ def doubts_about_model(model: Any, X: DataMatrix, y: np.ndarray, *, feature_name
             Doubt(
                 kind="leak",
                 brief=f"is {carrier!r} a measurement? It tells a class almost alone",
-                text=f"The model rests on {carrier!r}, which tells a class almost alone. Is it a measurement? "
-                f"If it codes the class, a date or a plate, {MEANS_NOTHING}.",
+                text=f"The model rests on {carrier!r}, which tells a class almost alone. Is it a "
+                f"measurement? If it codes the class, a date or a plate, {MEANS_NOTHING}.",
                 remedy=f"Leave out {carrier!r} and fit again.",
                 columns=(carrier,),
             )

@@ -34,10 +34,6 @@ FOLLOWS, SMALLEST_CORRELATION = 1e-3, 0.3
 # logarithms, is 0.51, all but one have 1.4 or more; a depth of 1.8 or a shift by 1 in shuffled ones has at
 # most 0.43. Fewer columns may be a panel of genes that act together.
 EVEN, SHIFTED, FEWEST_EVEN = 0.45, 0.01, 500
-# Some columns differ evenly if so many differ at this level, this share of them in one direction, and their
-# mean square deviation from one amount, in squared standard errors, is below this. Chance leaves less than 1
-# of columns that were chosen so; the paper's data sets and their halves have 0.6 or more.
-FEWEST_SOME, SOME_DIFFER, SOME_ONE_WAY, SOME_EVEN = 50, 1e-3, 0.9, 0.5
 N_FOLDS = 10
 MOST_COLUMNS = 5000  # of these the numbers of a sample are taken
 # Cells of a sample that differ by less, in number and share of the columns, are no difference.
@@ -63,7 +59,6 @@ class EvenDifference:
     position: int  # of the class
     amount: float
     is_factor: bool
-    n_columns: int
 
     def __str__(self) -> str:
         return f"factor, {self.amount:.2g}" if self.is_factor else f"amount, {abs(self.amount):.2g}"
@@ -149,24 +144,8 @@ def even_difference(X: FloatArray, own: IntArray, contrasts: Contrasts) -> EvenD
             p = stats.ttest_ind(of_sample[own == k], of_sample[own != k], equal_var=False).pvalue
             if p < SHIFTED / len(contrasts.labels):
                 amount = 2.0**middle if is_factor else middle
-                found.append((uneven, EvenDifference(k, amount, is_factor, len(known))))
+                found.append((uneven, EvenDifference(k, amount, is_factor)))
     return min(found, key=lambda one: one[0])[1] if found else None
-
-
-def some_even_difference(contrasts: Contrasts) -> EvenDifference | None:
-    """Whether the columns that clearly differ do so in one direction and by about the same amount."""
-    for row, k in enumerate(contrasts.labels.tolist()):
-        clear = np.nan_to_num(contrasts.p[row], nan=1.0) < SOME_DIFFER
-        difference = contrasts.difference[row][clear]
-        is_usual = np.sign(difference) == np.sign(np.median(difference)) if clear.any() else difference > 0.0
-        if is_usual.sum() < max(FEWEST_SOME, SOME_ONE_WAY * len(difference)):
-            continue
-        difference = difference[is_usual]
-        error = difference / contrasts.t[row][clear][is_usual]
-        amount = float(np.average(difference, weights=error**-2.0))
-        if np.mean(((difference - amount) / error) ** 2) < SOME_EVEN:
-            return EvenDifference(k, amount, is_factor=False, n_columns=len(difference))
-    return None
 
 
 def _rules(name: str, values: FloatArray, own: IntArray, predicted: IntArray | None) -> list[TrivialRule]:
