@@ -234,7 +234,8 @@ def _of_columns(X: DataMatrix, y: np.ndarray) -> Iterator[Doubt]:
     found = class_contrasts(X, own, len(classes))
     even = None if sparse.issparse(X) else trivial_rules.even_difference(X, own, found)
     if even is not None:
-        what = f"all columns are {even.direction} in {str(classes[even.position])!r} by about the same {even}"
+        label, direction = str(classes[even.position]), "higher" if even.is_higher else "lower"
+        what = f"all columns are {direction} in {label!r} by about the same {even}"
         meaning = "other units, amounts of material or depths, another base of logarithms"
         if not even.is_factor:
             meaning = "another background or, in logarithms, other units or depths"
@@ -244,6 +245,7 @@ def _of_columns(X: DataMatrix, y: np.ndarray) -> Iterator[Doubt]:
             text=f"{what[0].upper()}{what[1:]}. Biology changes each in its own way. Is it {meaning}, or "
             "were the columns selected with these labels?",
             remedy=_ALIKE,
+            is_about_validity=even.n_columns >= trivial_rules.FEWEST_EVEN,
         )
         return
     share = float((np.nan_to_num(found.p, nan=1.0) < DIFFERENT).mean(axis=1).max())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse, stats
@@ -32,7 +32,7 @@ FOLLOWS, SMALLEST_CORRELATION = 1e-3, 0.3
 # Differences of columns are even if their standard deviation is below this share of their mean, and the means
 # of samples differ at this level. The smallest share in the paper's data sets and their halves, raw and in
 # logarithms, is 0.51, all but one have 1.4 or more; a depth of 1.8 or a shift by 1 in shuffled ones has at
-# most 0.43. Fewer columns may be a panel of genes that act together.
+# most 0.43. Fewer columns may be a panel of genes that act together, so these are a question and no veto.
 EVEN, SHIFTED, FEWEST_EVEN = 0.45, 0.01, 500
 N_FOLDS = 10
 MOST_COLUMNS = 5000  # of these the numbers of a sample are taken
@@ -59,13 +59,19 @@ class EvenDifference:
     position: int  # of the class
     amount: float
     is_factor: bool
+    n_columns: int
 
     def __str__(self) -> str:
         return f"factor, {self.amount:.2g}" if self.is_factor else f"amount, {abs(self.amount):.2g}"
 
     @property
-    def direction(self) -> str:
-        return "higher" if self.amount > float(self.is_factor) else "lower"
+    def is_higher(self) -> bool:
+        return self.amount > float(self.is_factor)
+
+    def reversed(self) -> EvenDifference:
+        """The other one of two classes beside this one."""
+        amount = 1.0 / self.amount if self.is_factor else -self.amount
+        return replace(self, position=1 - self.position, amount=amount)
 
 
 def sample_numbers(X: DataMatrix) -> dict[str, FloatArray]:
@@ -135,7 +141,7 @@ def even_difference(X: FloatArray, own: IntArray, contrasts: Contrasts) -> EvenD
         kinds = ((contrasts.difference[row], mean, False), (contrasts.log2_ratio[row], log_mean, True))
         for differences, of_sample, is_factor in kinds:
             known = differences[np.isfinite(differences)]
-            if len(known) < max(FEWEST_EVEN, len(differences) / 2) or not np.isfinite(of_sample).all():
+            if len(known) < max(FEWEST_COLUMNS, len(differences) / 2) or not np.isfinite(of_sample).all():
                 continue
             middle = float(known.mean())
             uneven = float(known.std()) / abs(middle) if middle else np.inf
@@ -144,8 +150,11 @@ def even_difference(X: FloatArray, own: IntArray, contrasts: Contrasts) -> EvenD
             p = stats.ttest_ind(of_sample[own == k], of_sample[own != k], equal_var=False).pvalue
             if p < SHIFTED / len(contrasts.labels):
                 amount = 2.0**middle if is_factor else middle
-                found.append((uneven, EvenDifference(k, amount, is_factor)))
-    return min(found, key=lambda one: one[0])[1] if found else None
+                found.append((uneven, EvenDifference(k, amount, is_factor, len(known))))
+    if not found:
+        return None
+    even = min(found, key=lambda one: one[0])[1]
+    return even if even.is_higher or len(contrasts.labels) > 1 else even.reversed()
 
 
 def _rules(name: str, values: FloatArray, own: IntArray, predicted: IntArray | None) -> list[TrivialRule]:

@@ -200,9 +200,7 @@ def about_top_features(findings: Findings) -> str:
     n, weight = findings.fit.n_selected, findings.fit.ball_weight
     ball = "" if weight is None else f"; {verdict.about_ball(weight)}"
     text = f"{n:,} of {count(findings.data.n_features, 'feature')} {'is' if n == 1 else 'are'} used{ball}."
-    # A warning about this very feature has said it.
-    is_said = any(set(one.columns) & set(findings.features.names) for one in findings.doubts)
-    return text if weight is not None or is_said or not is_lone(findings) else f"{text} {LONE}"
+    return text if weight is not None or not is_lone(findings) else f"{text} {LONE}"
 
 
 LONE = (
@@ -213,8 +211,10 @@ MOST_LONE, MANY = 1, 100
 
 
 def is_lone(findings: Findings) -> bool:
-    """Whether one feature of very many decides alone."""
-    return findings.fit.n_selected <= MOST_LONE and findings.data.n_features >= MANY
+    """Whether one feature of very many decides alone, and no warning names it."""
+    named = {name for one in findings.doubts for name in one.columns}
+    is_alone = findings.fit.n_selected <= MOST_LONE and findings.data.n_features >= MANY
+    return is_alone and not named & set(findings.features.names)
 
 
 @dataclass(frozen=True)
