@@ -528,6 +528,8 @@ class TestModels:
         told, noise = np.arange(20.0), np.tile([0.0, 1.0], 10)
         values, called = np.column_stack([told, noise]), ["told", "noise"]
         assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y, values) == "told"
+        twin = np.column_stack([values, told])
+        assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y, twin) is None
         assert columns.carrying_column(np.array([0.39, 0.61]), values, called, y, values) is None
         assert columns.carrying_column(np.array([0.4, 0.6]), values, called, y, values) is None
         assert columns.carrying_column(np.zeros(2), values, called, y, values) is None
