@@ -260,6 +260,15 @@ class TestTrivialRules:
             trivial_rules.NUMBER,
         }
 
+    def test_an_order_counts_if_scores_follow_it_within_classes(self):
+        own, line = np.repeat([0, 1], 30), np.arange(60.0)
+        noise, orders = np.random.default_rng(0).normal(size=60), {trivial_rules.LINE: line}
+        within = np.tile(np.linspace(-1.0, 1.0, 30), 2)
+        for slope, counts in ((0.0, False), (0.4, False), (1.5, True), (-1.5, False)):
+            scores = 5.0 * own + slope * within + noise
+            found = trivial_rules.explaining_order(orders, own, own, scores)
+            assert (found is not None) == counts
+
     @pytest.mark.parametrize(
         ("prepare", "change", "brief", "words"),
         [
