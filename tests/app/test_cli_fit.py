@@ -421,7 +421,7 @@ def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
         status, _, said = run(capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee")
         assert status == 0
         lines = [line for line in said.splitlines() if line.startswith("WARNING")]
-        return [line for line in lines if "carries the model alone" not in line]
+        return [line for line in lines if "Is it a measurement?" not in line]
 
     def expected(which):
         return [
@@ -429,12 +429,16 @@ def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
             "Leave out 'no' and fit again (--ignore no)."
         ]
 
-    assert warnings_of(range(101, 125)) == expected("only counts the lines; if these are sorted by class")
-    assert warnings_of([1.5, *range(102, 125)]) == []
+    assert warnings_of(range(101, 125)) == expected(
+        "rises or falls from line to line; if these are sorted by class"
+    )
+    assert warnings_of([104.5, *range(102, 125)]) == []
     coded = "has one value in each class; if that codes the class"
     assert warnings_of([2] * 12 + [1] * 12) == expected(coded)
     assert warnings_of([0, 4, 1] * 8, "xyz" * 8) == expected(coded)
-    assert warnings_of([2] * 11 + [1] * 13) == []
+    nearly = "has nearly one value in each class; if that codes the class"
+    assert warnings_of([2] * 11 + [1] * 13) == expected(nearly)
+    assert warnings_of([2] * 9 + [1] * 15) == []
     assert warnings_of([0, 4, 4] * 8, "xyz" * 8) == []
     assert warnings_of([2] * 9 + [1] * 9, "x" * 9 + "y" * 9) == []  # may be chance
 

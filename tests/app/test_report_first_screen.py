@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
 from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import ClassRates, Rate, looked_for, rates_of
@@ -155,6 +156,12 @@ def test_a_single_feature_of_very_many_is_asked_about(two):
     page = render_report(lone, Provenance("fit", "x.csv", "class", "1", {}))
     assert '<p class="alarm">1 of 120 features' in page
     assert '<p class="alarm">' not in render_report(two, Provenance("fit", "x.csv", "class", "1", {}))
+    # A warning about this feature says it, so the list does not say it again.
+    leak = Doubt(
+        "leak", "is it a measurement?", "It tells a class.", "Leave it out.", columns=lone.features.names[:1]
+    )
+    assert about_top_features(replace(lone, doubts=(leak,))) == "1 of 120 features is used."
+    assert about_top_features(replace(lone, doubts=(replace(leak, columns=()),))) == about_top_features(lone)
 
 
 def test_the_methods_have_what_a_paper_needs(two):

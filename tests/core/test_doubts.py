@@ -10,7 +10,9 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, check_data
-from minimaxrisk.analysis import columns, names, scales
+from minimaxrisk.analysis import columns, names, scales, synthetic, trivial_rules
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.analysis.doubts import doubt_about_estimates, doubts_about_numbers
 from minimaxrisk.datasets import make_expression
 
 # The data sets whose values are raw; those of the others are logarithms, or zeros and ones.
@@ -45,6 +47,9 @@ class TestRealData:
         X, y = real_data(name)
         model = MinimaxRiskClassifier().fit(X, y)
         assert not [doubt for doubt in check_data(X, y, model=model) if doubt.is_about_validity]
+        # Nor does a number of a sample, or its line, although some files are sorted by class.
+        left_out = cross_validated_error(model, X, y)
+        assert doubts_about_numbers(X, y, left_out=left_out, sample_names=range(len(y))) == []
 
     @pytest.mark.parametrize("name", ["GLIOMA", "Prostate_GE", "GLI_85_Freije_genes"])
     @pytest.mark.parametrize("by_class", [True, False])
@@ -139,6 +144,218 @@ class TestScales:
         assert not scales.are_intensities(X)
         assert scales.are_intensities(2.0 ** (2.0 * X - 4.0))
         assert not scales.are_intensities(100.0 * X)  # wide, not skewed
+
+    def test_codes_above_all_values(self, study):
+        X, y = study
+        coded = X.copy()
+        coded[[1, 5, 7], [2, 2, 8]] = 999.0
+        (doubt,) = check_data(coded, y)  # and no word of logarithms
+        assert doubt.text.startswith("999 stands in 3 cells, far above all other values")
+        assert scales.missing_code(np.where(coded == 999.0, 998.0, coded)) is None
+        coded[1, 2] = coded[5, 2] = 9.0
+        assert scales.missing_code(coded) is None  # a single one may be measured
+
+    def test_a_sample_of_zeros(self, study):
+        X, y = study
+        empty = X.copy()
+        empty[4] = 0.0
+        (doubt,) = check_data(empty, y)
+        assert (
+            doubt.text
+            == "1 sample with one value in all columns, such as '4' with 0: nothing was measured there."
+        )
+        assert not doubt.is_about_validity
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            (lambda X: X * np.log(2.0), "natural logarithms beside base-2 ones"),
+            (lambda X: X / np.log2(10.0), "base-10 logarithms beside base-2 ones"),
+            (lambda X: X + 2.0, "values about 2 more in every column"),
+            (lambda X: X - 3.0, "values about 3 less in every column"),
+            (lambda X: 2.0**X, "raw beside logarithms"),
+            (lambda X: 1.8 * X, "differ by a factor of about 1.8"),
+        ],
+    )
+    def test_what_explains_another_scale(self, change, words):
+        X = np.random.default_rng(0).normal(8.0, 2.0, (60, 400))
+        differs = np.arange(60) < 20
+        assert words in scales.difference_in_words(np.where(differs[:, None], change(X), X), differs)
+
+
+class TestTrivialRules:
+    """Labels are shuffled, so whatever tells them is an artefact."""
+
+    @pytest.fixture
+    def noise(self):
+        rng = np.random.default_rng(1)
+        X = rng.normal(8.0, 2.0, (60, 300)) + rng.normal(0.0, 0.2, (60, 1))
+        return X, rng.permutation(np.repeat(["ill", "well"], 30))
+
+    def test_nothing_is_said_without_an_artefact(self, noise):
+        assert check_data(*noise) == ()
+
+    @pytest.mark.parametrize(
+        ("change", "brief", "meaning"),
+        [
+            (
+                lambda X: X * np.log(2.0),
+                "the mean of a sample tells the classes apart",
+                "look like base-2 logarithms",
+            ),
+            (
+                lambda X: np.where(X < 6.0, 0.0, X),
+                "the share of zeros in a sample tells",
+                "missing values in one",
+            ),
+            (
+                lambda X: np.where(X < 5.0, np.nan, X),
+                "the share of missing values in a sample tells",
+                "by class",
+            ),
+        ],
+    )
+    def test_a_number_of_a_sample(self, noise, change, brief, meaning):
+        X, y = noise
+        (doubt,) = check_data(np.where((y == "ill")[:, None], change(X), X), y)
+        assert (doubt.kind, doubt.is_about_validity) == ("trivial", True)
+        assert doubt.brief.startswith(brief)
+        assert meaning in doubt.text
+
+    def test_one_class_of_three(self, noise):
+        X, _ = noise
+        y = np.arange(60) % 3
+        (doubt,) = check_data(X + 1.5 * (y == 2)[:, None], y)
+        assert doubt.brief == "the mean of a sample tells '2' from the other classes as well as the model"
+
+    def test_beside_a_model(self, noise):
+        own = (noise[1] == "well").astype(int)
+        values = own + 0.45 * np.random.default_rng(0).normal(size=60)
+        numbers = {trivial_rules.MEAN: values}
+        assert trivial_rules.explaining_number(numbers, own) is None  # a model might never err
+        wrong = np.where(np.arange(60) < 12, 1 - own, own)
+        rule = trivial_rules.explaining_number(numbers, own, wrong)
+        assert rule.n_wrong_of_model == 12
+        assert trivial_rules.explaining_number(numbers, own, own) is None
+        assert trivial_rules.explaining_number({trivial_rules.MEAN: np.arange(60.0) % 7}, own, wrong) is None
+
+    def test_a_drift_along_sorted_lines(self, noise):
+        X, _ = noise
+        y, names_ = np.repeat([0, 1], 30), [f"GSM{100 + i}" for i in range(60)]
+        signal = X + 3.0 * np.outer(y, np.arange(300) < 20)
+        signs = np.resize([1.0, -1.0], 300) * (np.arange(300) < 20)
+        drift = X + 5.0 * np.outer(np.linspace(-1.0, 1.0, 60), signs)
+        said = []
+        for values in (signal, drift):
+            left_out = cross_validated_error(MinimaxRiskClassifier().fit(values, y), values, y)
+            said.append(doubts_about_numbers(values, y, left_out=left_out, sample_names=names_))
+        assert said[0] == []
+        assert (
+            said[1][0].brief
+            == "the line of a sample in the file tells the classes apart as well as the model"
+        )
+        assert set(trivial_rules.sample_orders(names_)) == {
+            trivial_rules.LINE,
+            trivial_rules.NAME,
+            trivial_rules.NUMBER,
+        }
+
+    def test_an_order_counts_if_scores_follow_it_within_classes(self):
+        own, line = np.repeat([0, 1], 30), np.arange(60.0)
+        noise, orders = np.random.default_rng(0).normal(size=60), {trivial_rules.LINE: line}
+        within = np.tile(np.linspace(-1.0, 1.0, 30), 2)
+        for slope, counts in ((0.0, False), (0.4, False), (1.5, True), (-1.5, False)):
+            scores = 5.0 * own + slope * within + noise
+            found = trivial_rules.explaining_order(orders, own, own, scores)
+            assert (found is not None) == counts
+
+    @pytest.mark.parametrize(
+        ("prepare", "change", "brief", "words"),
+        [
+            (
+                np.asarray,
+                lambda X: X + 2.0,
+                "higher in 'well' by about the same amount, 2",
+                "other units or depths",
+            ),
+            (
+                np.asarray,
+                lambda X: X - 2.0,
+                "higher in 'ill' by about the same amount, 2",
+                "another background",
+            ),
+            (
+                np.exp2,
+                lambda X: 3.0 * X,
+                "higher in 'well' by about the same factor, 3",
+                "amounts of material",
+            ),
+        ],
+    )
+    def test_all_columns_differ_alike(self, prepare, change, brief, words):
+        rng = np.random.default_rng(0)
+        y = np.tile(["ill", "well"], 30)
+        is_well = (y == "well")[:, None]
+        # Samples have levels of their own, which hide the class from their means.
+        level = np.repeat(np.linspace(-1.2, 1.2, 30), 2)[:, None]
+        logarithms = rng.uniform(6.0, 10.0, 600) + level + 0.5 * rng.normal(size=(60, 600))
+        X = prepare(logarithms)
+        artefact = np.where(is_well, change(X), X)
+        (doubt,) = (one for one in check_data(artefact, y) if one.is_about_validity)
+        assert doubt.kind == "trivial"
+        assert brief in doubt.brief
+        assert words in doubt.text
+        gaps = np.where(rng.random(X.shape) < 0.05, np.nan, artefact)
+        assert brief[:30] in check_data(gaps, y)[0].brief
+        # A few columns may be genes that act together.
+        (few,) = (one for one in check_data(artefact[:, :400], y) if one.kind == "trivial")
+        assert brief[:30] in few.brief
+        assert not few.is_about_validity
+        own_way = prepare(logarithms + 0.3 * rng.normal(size=600) * is_well)
+        assert "trivial" not in kinds(own_way, y)
+
+    def test_all_columns_of_one_class_of_three_differ_alike(self):
+        rng, y = np.random.default_rng(0), np.arange(60) % 3
+        level = np.repeat(np.linspace(-1.2, 1.2, 20), 3)[:, None]
+        X = rng.uniform(6.0, 10.0, 600) + level + 0.5 * rng.normal(size=(60, 600)) - 2.0 * (y == 1)[:, None]
+        (doubt,) = check_data(X, y)
+        assert doubt.brief == "all columns are lower in '1' by about the same amount, 2"
+
+    def test_nearly_all_columns_differ(self, noise):
+        X, y = noise
+        rng = np.random.default_rng(0)
+        signs, wide = rng.choice([-2.0, 2.0], 300), 8.0 + (X - 8.0) * np.exp(rng.normal(0.0, 0.3, (60, 1)))
+        (doubt,) = check_data(wide + (y == "ill")[:, None] * signs, y)
+        assert (doubt.kind, doubt.is_about_validity) == ("labels used", False)
+
+    def test_estimates_that_contradict_each_other(self):
+        doubt = doubt_about_estimates(0, 48, 8, 24)
+        assert "errs for 0 of 48 samples, the hold-out for 8 of 24" in doubt.text
+        assert doubt_about_estimates(4, 48, 5, 24) is None
+        assert doubt_about_estimates(8, 24, 0, 48) is None
+
+    def test_samples_that_were_made_of_others(self, noise):
+        X, y = noise
+        ill = np.flatnonzero(y == "ill")
+        made = X[ill[:3]] + np.array([[0.2], [0.5], [0.7]]) * (X[ill[3:6]] - X[ill[:3]])
+        doubts = check_data(np.vstack([X, np.round(made, 4)]), np.r_[y, ["ill"] * 3])
+        assert "3 samples lie exactly between two others, as SMOTE makes them" in [
+            one.brief for one in doubts
+        ]
+        assert synthetic.samples_between(X, y) == []
+
+    def test_gaps_filled_class_by_class(self, noise):
+        X, y = noise
+        gaps = np.random.default_rng(0).random(X.shape) < 0.1
+        by_class, over_all = X.copy(), np.where(gaps, np.median(X, axis=0), X)
+        for label in ("ill", "well"):
+            rows = y == label
+            by_class[rows] = np.where(
+                gaps[rows], np.nanmean(np.where(gaps, np.nan, X)[rows], axis=0), X[rows]
+            )
+        (doubt,) = check_data(by_class, y)
+        assert doubt.brief == "gaps seem to be filled class by class"
+        assert check_data(over_all, y) == ()
 
 
 class TestNames:
@@ -291,18 +508,43 @@ class TestModels:
         with_it = np.column_stack([X, code])
         (doubt,) = check_data(with_it, y, model=MinimaxRiskClassifier().fit(with_it, y))
         assert doubt.columns == ("column 60",)
-        assert "carries the model alone" in doubt.brief
+        assert doubt.brief == "is 'column 60' a measurement? It tells a class almost alone"
         assert check_data(X, y, model=MinimaxRiskClassifier().fit(X, y)) == ()
+
+    @pytest.mark.parametrize("n_flipped", [0, 3, 5])
+    @pytest.mark.parametrize("spread", [0.0, 0.1])
+    def test_a_copy_of_the_labels_with_errors(self, n_flipped, spread):
+        rng = np.random.default_rng(0)
+        y = np.repeat([0, 1], [40, 22])
+        copy = y.astype(float)
+        copy[rng.choice(62, n_flipped, replace=False)] -= 1.0
+        with_it = np.column_stack(
+            [rng.normal(8.0, 1.0, (62, 500)), np.abs(copy) + spread * rng.normal(size=62)]
+        )
+        (doubt,) = check_data(with_it, y, model=MinimaxRiskClassifier().fit(with_it, y))
+        assert (doubt.kind, doubt.columns) == ("leak", ("column 500",))
+
+    def test_a_rising_accession_number(self, study):
+        X, y = study
+        order = np.argsort(y)
+        number = 0.1 * np.cumsum(np.random.default_rng(0).integers(1, 9, len(y)))
+        with_it = np.column_stack([X[order], number])
+        (doubt,) = check_data(with_it, y[order], model=MinimaxRiskClassifier().fit(with_it, y[order]))
+        assert "rises or falls from line to line" in doubt.text
 
     def test_what_carries_a_model(self):
         y = np.repeat([0, 1], 10)
         told, noise = np.arange(20.0), np.tile([0.0, 1.0], 10)
         values, called = np.column_stack([told, noise]), ["told", "noise"]
-        assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y) == "told"
-        assert columns.carrying_column(np.array([0.49, 0.51]), values, called, y) is None
-        assert columns.carrying_column(np.array([0.4, 0.6]), values, called, y) is None
-        assert columns.carrying_column(np.zeros(2), values, called, y) is None
-        assert columns.carrying_column(np.array([0.6, 0.4]), values[1:], called, y[1:]) is None  # too few
+        assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y, values) == "told"
+        twin = np.column_stack([values, told])
+        assert columns.carrying_column(np.array([0.6, 0.4]), values, called, y, twin) is None
+        assert columns.carrying_column(np.array([0.39, 0.61]), values, called, y, values) is None
+        assert columns.carrying_column(np.array([0.4, 0.6]), values, called, y, values) is None
+        assert columns.carrying_column(np.zeros(2), values, called, y, values) is None
+        assert (
+            columns.carrying_column(np.array([0.6, 0.4]), values[1:], called, y[1:], values[1:]) is None
+        )  # too few
 
     def test_batches_that_hold_one_class_each(self, study):
         X, y = study

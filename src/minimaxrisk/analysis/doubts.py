@@ -3,7 +3,8 @@
 A doubt says what is wrong, why that matters and what to do. Some doubts are about validity: as long as they
 are not settled, errors and bounds may mean nothing. ``batches`` is about what was measured
 together, ``columns`` and ``names`` about what values and names give away, ``scales`` about values that were
-not prepared, or not alike.
+not prepared, or not alike, ``synthetic`` about values that were computed with the labels, and
+``trivial_rules`` about one number a sample that does as well as a model.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.analysis import columns, names, scales
+from minimaxrisk.analysis import columns, names, scales, synthetic, trivial_rules
 from minimaxrisk.analysis.batches import BatchCheck, check_batches
+from minimaxrisk.analysis.contrasts import class_contrasts
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
 from minimaxrisk.guarantees.certified import SELECTION, can, check_supported
 from minimaxrisk.samples.validation import canonical, check_labels, differences_within
 
 # Pairs of samples in a text.
 PAIRS = 3
+# More samples differ in nearly all columns without a doubt.
+MOST_COMPARED = 500
 LOOKS_GOOD = "with one in training and its copy in the test every classifier looks good"
 MEANS_NOTHING = "errors and bounds look good and mean nothing"
 
@@ -38,7 +43,8 @@ class Doubt:
     ----------
     kind : str
         What it concerns: ``"copies"``, ``"groups"``, ``"strata"``, ``"batch"``, ``"leak"``, ``"clinical"``,
-        ``"scale"``, ``"missing"``, ``"labels"`` or ``"names"``.
+        ``"scale"``, ``"trivial"`` (a number of a sample does as well as the model), ``"missing"``,
+        ``"labels"``, ``"labels used"`` (before the classifier saw the values) or ``"names"``.
     brief, text, remedy : str
         What is wrong in a few words, what is wrong and why it matters, and what to do.
     is_about_validity : bool
@@ -72,8 +78,13 @@ def doubts_about_data(
     owners: Mapping[str, np.ndarray] | None = None,
 ) -> list[Doubt]:
     """What can be found without a model; ``owners`` are columns that say what samples were taken from."""
+    # One of these is enough: each explains the next.
+    of_scales = list(_of_scales(X, y, sample_names))
+    if not any(one.is_about_validity for one in of_scales):
+        of_scales += doubts_about_numbers(X, y) or _of_columns(X, y)
     return [
-        *_of_scales(X, y, sample_names),
+        *of_scales,
+        *_of_synthetic(X, y, sample_names),
         *_of_copies(X, y, sample_names, groups),
         *(_of_owners(owners or {}, sample_names, y, batch) if groups is None else ()),
         *_of_summaries(sample_names),
@@ -85,6 +96,17 @@ def doubts_about_data(
 
 def _of_scales(X: DataMatrix, y: np.ndarray, sample_names: Sequence[str]) -> Iterator[Doubt]:
     """Samples that were not measured or prepared like the others."""
+    constant = np.flatnonzero(scales.constant_samples(X))
+    if len(constant):
+        what = f"{counted(len(constant), 'sample')} with one value in all columns"
+        yield Doubt(
+            kind="scale",
+            brief=what,
+            text=f"{what}, such as {listed(np.asarray(sample_names, dtype=str)[constant], PAIRS)} with "
+            f"{X[constant[0], 0]:g}: nothing was measured there.",
+            remedy="Leave out such samples.",
+            is_about_validity=False,
+        )
     differs = scales.on_another_scale(X)
     if differs is None:
         return
@@ -99,9 +121,160 @@ def _of_scales(X: DataMatrix, y: np.ndarray, sample_names: Sequence[str]) -> Ite
     yield Doubt(
         kind="scale",
         brief=what,
-        text=f"{what} than the others, over all columns, such as {shown}: raw beside logarithms, other "
-        f"logarithms, or another platform.{whose}",
+        text=f"{what} than the others, over all columns, such as {shown}: "
+        f"{scales.difference_in_words(X, differs)}.{whose}",
         remedy="Prepare all samples in the same way.",
+    )
+
+
+def doubts_about_numbers(
+    X: DataMatrix,
+    y: np.ndarray,
+    *,
+    left_out: CrossValidatedError | None = None,
+    sample_names: Sequence[str] | None = None,
+) -> list[Doubt]:
+    """A number of a sample, or an order, that tells a class as well as left-out predictions do.
+
+    Without these it has to do as well as a model that never errs, and no order counts.
+    """
+    classes, own = np.unique(y, return_inverse=True)
+    predicted = None if left_out is None else left_out.predicted
+    rule = trivial_rules.explaining_number(trivial_rules.sample_numbers(X), own, predicted)
+    if rule is None:
+        if left_out is None or left_out.scores is None or sample_names is None:
+            return []
+        orders = trivial_rules.sample_orders(sample_names)
+        rule = trivial_rules.explaining_order(orders, own, left_out.predicted, left_out.scores)
+    if rule is None:
+        return []
+    label = str(classes[rule.position])
+    beside = "" if rule.n_wrong_of_model is None else f", the model errs for {rule.n_wrong_of_model:,}"
+    what = f"the {rule.number} tells the classes apart as well as the model"
+    if len(classes) > 2:
+        what = f"the {rule.number} tells {label!r} from the other classes as well as the model"
+    meaning, remedy = MEANINGS[rule.number]
+    if rule.number in (trivial_rules.MEAN, trivial_rules.SPREAD):
+        words = scales.difference_in_words(X, own == rule.position)
+        meaning = f"Beside the others, samples of {label!r} look like {words}."
+    return [
+        Doubt(
+            kind="trivial",
+            brief=what,
+            text=f"{what[0].upper()}{what[1:]}: a threshold on this number errs for {rule.n_wrong:,} of "
+            f"{rule.n_samples:,} left-out samples{beside}. {meaning}",
+            remedy=remedy,
+        )
+    ]
+
+
+# What a number that tells the classes may mean, and what to do.
+_ALIKE = "Prepare all samples in the same way, or centre and scale each sample, and fit again."
+_DRIFT = (
+    "The scores of the model follow this order within the classes too: values may have drifted while the "
+    "classes were measured one after the other."
+)
+_MIXED = "Measure the classes in mixed order, or correct the values for the drift, and fit again."
+MEANINGS = {
+    trivial_rules.MEAN: ("", _ALIKE),
+    trivial_rules.SPREAD: ("", _ALIKE),
+    trivial_rules.ZEROS: (
+        "Are zeros missing values in one class, or was less measured there?",
+        "Mark missing values as such in all samples, and fit again.",
+    ),
+    trivial_rules.MISSING: (
+        "Values are missing by class, so whatever fills them tells the class.",
+        "Leave out the columns with missing values, and fit again.",
+    ),
+    trivial_rules.LINE: (_DRIFT, _MIXED),
+    trivial_rules.NAME: (_DRIFT, _MIXED),
+    trivial_rules.NUMBER: (_DRIFT, _MIXED),
+}
+
+
+def _of_synthetic(X: DataMatrix, y: np.ndarray, called: Sequence[str]) -> Iterator[Doubt]:
+    """Values that were computed from other samples of the class."""
+    between = synthetic.samples_between(X, y)
+    if between:
+        (i, j, k), n = between[0], len(between)
+        what = f"{counted(n, 'sample')} {'lies' if n == 1 else 'lie'} exactly between two others"
+        yield Doubt(
+            kind="copies",
+            brief=f"{what}, as SMOTE makes them",
+            text=f"{what} of the same class, such as {str(called[i])!r} between {str(called[j])!r} and "
+            f"{str(called[k])!r}, as SMOTE and means of samples do: {LOOKS_GOOD}.",
+            remedy="Leave out computed samples. For rare classes use class weights instead.",
+        )
+    # Copies repeat the values of a class, too.
+    kept = np.setdiff1d(np.arange(len(y)), [j for _, j in exact_copies(X)])
+    n_columns = synthetic.filled_by_class(X[kept], y[kept])
+    if n_columns:
+        yield Doubt(
+            kind="labels used",
+            brief="gaps seem to be filled class by class",
+            text=f"In {n_columns:,} columns a value is repeated within one class alone: gaps seem to be "
+            "filled with the mean or median of the class. Then values of left-out samples tell their labels.",
+            remedy="Leave the gaps empty, and fill them with the median of the column.",
+        )
+
+
+# In the paper's data sets and their stand-ins, raw and in logarithms, at most 73% of the columns differ.
+NEARLY_ALL, DIFFERENT = 0.8, 0.05
+CONTRADICTS = 0.001  # Fisher's exact test
+
+
+def _of_columns(X: DataMatrix, y: np.ndarray) -> Iterator[Doubt]:
+    """All columns differ between classes by one amount or factor, or nearly all differ somehow."""
+    if X.shape[1] < scales.FEWEST_COLUMNS:
+        return
+    classes, own = np.unique(y, return_inverse=True)
+    if not sparse.issparse(X) and np.isnan(X).any():
+        known = X[:, ~np.isnan(X).all(axis=0)]
+        X = np.where(np.isnan(known), np.nanmedian(known, axis=0), known)
+    found = class_contrasts(X, own, len(classes))
+    even = None if sparse.issparse(X) else trivial_rules.even_difference(X, own, found)
+    if even is not None:
+        label, direction = str(classes[even.position]), "higher" if even.is_higher else "lower"
+        what = f"all columns are {direction} in {label!r} by about the same {even}"
+        meaning = "other units, amounts of material or depths, another base of logarithms"
+        if not even.is_factor:
+            meaning = "another background or, in logarithms, other units or depths"
+        yield Doubt(
+            kind="trivial",
+            brief=what,
+            text=f"{what[0].upper()}{what[1:]}. Biology changes each in its own way. Is it {meaning}, or "
+            "were the columns selected with these labels?",
+            remedy=_ALIKE,
+            is_about_validity=even.n_columns >= trivial_rules.FEWEST_EVEN,
+        )
+        return
+    share = float((np.nan_to_num(found.p, nan=1.0) < DIFFERENT).mean(axis=1).max())
+    if share < NEARLY_ALL or len(y) > MOST_COMPARED:
+        return
+    yield Doubt(
+        kind="labels used",
+        brief=f"{share:.0%} of the columns differ between the classes",
+        text=f"{share:.0%} of the columns differ between the classes (p < {DIFFERENT}), where a tenth to a "
+        "half is usual: they may have been selected or corrected with these labels, or the classes were "
+        "measured differently. Then errors and bounds look better than they are.",
+        remedy="Start from all columns, as they were before anyone looked at the labels.",
+        is_about_validity=False,
+    )
+
+
+def doubt_about_estimates(n_wrong: int, n: int, n_errors: int, n_test: int) -> Doubt | None:
+    """Far fewer errors in the cross-validation than on the hold-out."""
+    table = [[n_wrong, n - n_wrong], [n_errors, n_test - n_errors]]
+    if stats.fisher_exact(table, alternative="less").pvalue > CONTRADICTS:
+        return None
+    return Doubt(
+        kind="labels used",
+        brief="cross-validation and hold-out contradict each other",
+        text=f"The cross-validation errs for {n_wrong:,} of {n:,} samples, the hold-out for {n_errors:,} of "
+        f"{n_test:,}: more than chance explains. The labels may have been used before, to select columns, "
+        "fill gaps or correct batches, or the model needs nearly all samples to learn.",
+        remedy="Believe the hold-out, and start from values that were prepared without labels.",
+        is_about_validity=False,
     )
 
 
@@ -130,8 +303,8 @@ def _of_preparation(X: DataMatrix) -> Iterator[Doubt]:
         yield Doubt(
             kind="missing",
             brief=f"{code[0]:g} is used as a number",
-            text=f"{code[0]:g} stands in {counted(code[1], 'cell')}, far below all other values, and is "
-            "used as a number.",
+            text=f"{code[0]:g} stands in {counted(code[1], 'cell')}, far "
+            f"{'below' if code[0] < 0 else 'above'} all other values, and is used as a number.",
             remedy="If it means that a value is missing, empty these cells and fill them with the median "
             "of the column.",
             is_about_validity=False,
@@ -276,23 +449,34 @@ def doubts_about_model(model: Any, X: DataMatrix, y: np.ndarray, *, feature_name
     selected = model.selected_features_
     used, of_used = X[:, selected], [str(feature_names[j]) for j in selected]
     values = used.toarray() if sparse.issparse(used) else np.asarray(used)
-    counters, codes = columns.line_counters(values, of_used), columns.columns_like_labels(values, of_used, y)
+    counters, codes = columns.rising_columns(values, of_used), columns.columns_like_labels(values, of_used, y)
     found = []
     if counters:
-        found.append(_leak(counters, "only counts the lines", "if these are sorted by class"))
+        found.append(_leak(counters, "rises or falls from line to line", "if these are sorted by class"))
     if codes:
         found.append(_leak(codes, "has one value in each class", "if that codes the class"))
+    if columns.have_many_values(X):
+        noisy = columns.columns_like_labels(values, of_used, y, errors=columns.FLIPPED)
+        noisy = [name for name in noisy if name not in codes]
+        if noisy:
+            found.append(_leak(noisy, "has nearly one value in each class", "if that codes the class"))
+        codes += noisy
     # Words of a text are sparse features, and no names of columns about samples.
     kinds = {} if sparse.issparse(X) else names.odd_names(feature_names)
     for kind, tell in ABOUT_NAMES.items():
         called = [name for name in of_used if kinds.get(name) == kind and name not in {*counters, *codes}]
         found += [tell(called)] if called else []
     known = {name for doubt in found for name in doubt.columns}
-    carrier = columns.carrying_column(model.feature_importances_[selected], values, of_used, y)
+    carrier = columns.carrying_column(model.feature_importances_[selected], values, of_used, y, X)
     if carrier is not None and carrier not in known and X.shape[1] > names.FEW:
         found.append(
-            _leak(
-                [carrier], "carries the model alone and tells a class almost alone", "if that codes the class"
+            Doubt(
+                kind="leak",
+                brief=f"is {carrier!r} a measurement? It tells a class almost alone",
+                text=f"The model rests on {carrier!r}, which tells a class almost alone. Is it a "
+                f"measurement? If it codes the class, a date or a plate, {MEANS_NOTHING}.",
+                remedy=f"Leave out {carrier!r} and fit again.",
+                columns=(carrier,),
             )
         )
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 from scipy import sparse, stats
 
@@ -14,8 +16,8 @@ LARGE_COUNT, SMALL_COUNT, MOSTLY_ZERO = 50, 3, 0.5
 # the data sets of the paper and their stand-ins, the median skewness of raw samples is at least 2.4, that of
 # others at most 1.2.
 WIDE_RANGE, SKEWED = 100.0, 2.0
-# Codes for missing values; they are codes if all other values are above half of them.
-MISSING_CODES, FAR = frozenset({-99.0, -999.0, -9999.0, -99999.0}), 0.5
+# Codes for missing values, of either sign; they are codes if no other value is beyond half of them.
+MISSING_CODES, FAR = frozenset({99.0, 999.0, 9999.0, 99999.0}), 0.5
 # Jumps between samples in order, where so many lie on either side: in the decimal logarithm of their spread,
 # and of their mean in spreads, both without this share of the values at either end. In those data sets, with
 # half of their samples and 50 or more of their columns, the largest jumps are 0.23 and 0.78. Base 2 beside
@@ -29,6 +31,9 @@ STANDS_OUT = 4.0
 # a decimal logarithm, where the largest is 0.81, and as a multiple of the usual deviation from it.
 ALONE, UNUSUAL = 1.2, 7.0
 FEWEST_SAMPLES, FEWEST_COLUMNS = 10, 50
+# Logarithms of ratios that are closer count as alike; raw values spread so many times as much as logarithms.
+ALIKE, RAW = 0.1, 10.0
+BASES = {"base-2": 2.0, "natural": np.e, "base-10": 10.0}
 LOOKED_AT = 1_000_000  # cells at once
 
 
@@ -63,15 +68,28 @@ def are_intensities(X: DataMatrix) -> bool:
 
 
 def missing_code(X: DataMatrix) -> tuple[float, int] | None:
-    """The smallest value and how often it occurs, if it is a common code far below all others."""
+    """The smallest or largest value and how often it occurs, if it is a common code far beyond all others.
+
+    A single cell above all others is rather a measurement.
+    """
     values = stored(X)
-    smallest = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
-    if smallest not in MISSING_CODES:
+    if not np.isfinite(values).any():
         return None
-    others = values[values > smallest]
-    if not others.size or others.min() < FAR * smallest:
-        return None
-    return smallest, int((values == smallest).sum())
+    for code, fewest in ((float(np.nanmin(values)), 1), (float(np.nanmax(values)), FEWEST)):
+        is_code, sign = values == code, np.sign(code)
+        others = sign * values[~is_code & ~np.isnan(values)]
+        if abs(code) not in MISSING_CODES or not others.size:
+            continue
+        if is_code.sum() >= fewest and others.max() <= FAR * abs(code):
+            return code, int(is_code.sum())
+    return None
+
+
+def constant_samples(X: DataMatrix) -> BoolArray:
+    """The samples with one value in all columns, such as zero."""
+    if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS:
+        return np.zeros(X.shape[0], dtype=bool)
+    return np.asarray((X[:, :1] == X).all(axis=1))
 
 
 def on_another_scale(X: DataMatrix) -> BoolArray | None:
@@ -85,7 +103,7 @@ def on_another_scale(X: DataMatrix) -> BoolArray | None:
         return None
     if sparse.issparse(X):
         return _sparse_on_another_scale(canonical(sparse.csr_matrix(X)))
-    mean, spread = _trimmed(X)
+    mean, spread = trimmed(X)
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.log10(spread)
     found = _beyond_jump(size, SPREAD_JUMP)
@@ -129,7 +147,39 @@ def _beyond_jump(values: FloatArray, smallest_jump: float) -> BoolArray | None:
     return found
 
 
-def _trimmed(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def difference_in_words(X: DataMatrix, differs: BoolArray) -> str:
+    """What would explain that some samples differ from the others in mean or spread."""
+    if sparse.issparse(X):
+        return "raw beside logarithms, other units, or another platform"
+    return _in_words(*trimmed(X), differs)
+
+
+def _in_words(mean: FloatArray, spread: FloatArray, differs: BoolArray) -> str:
+    (m, s), (other_m, other_s) = (
+        (float(np.nanmedian(mean[side])), float(np.nanmedian(spread[side]))) for side in (differs, ~differs)
+    )
+    if not (s > 0.0 and other_s > 0.0):
+        return "another platform, or a failed measurement"
+    by_spread = s / other_s
+    by_mean = m / other_m if m * other_m > 0.0 else np.inf
+    if abs(np.log(by_spread)) < ALIKE:
+        more = "more" if m > other_m else "less"
+        return f"values about {abs(m - other_m):.2g} {more} in every column: another background or offset"
+    for (name, base), (other, other_base) in permutations(BASES.items(), 2):
+        factor = np.log(other_base) / np.log(base)
+        if max(abs(np.log(by_spread / factor)), abs(np.log(by_mean / factor))) < ALIKE:
+            return f"{name} logarithms beside {other} ones"
+    if max(by_spread, 1.0 / by_spread) > RAW:
+        return "raw beside logarithms, or another platform"
+    if abs(np.log(by_spread / by_mean)) < 2.0 * ALIKE:
+        times = max(by_spread, 1.0 / by_spread)
+        return (
+            f"values that differ by a factor of about {times:.2g}: other units, amounts of material or depths"
+        )
+    return "another normalisation or platform"
+
+
+def trimmed(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation over the columns, by sample, without the largest and smallest values."""
     n, d = X.shape
     mean, spread = np.empty(n), np.empty(n)

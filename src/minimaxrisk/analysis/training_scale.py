@@ -221,10 +221,7 @@ class TrainingScale:
         return _likeness(values.mean(axis=0), self.compared_means) < limit
 
     def _explanation(self, used: FloatArray, *, is_exchanged: bool) -> str | None:
-        """What is plain to see, else the change whose reversal makes samples most like training data.
-
-        In training data the mean square of all standardised values is 1.
-        """
+        """What is plain to see, else the change whose reversal brings the samples nearest to the means."""
         is_standardised = (np.abs(used.mean(axis=0)) < 0.05) & (np.abs(used.std(axis=0) - 1.0) < 0.1)
         if len(used) >= SEVERAL and np.mean(is_standardised) > 0.5:
             return "columns brought to mean 0 and standard deviation 1"
@@ -235,7 +232,7 @@ class TrainingScale:
             for name, undo in self._changes(used):
                 back = undo(used)
                 if np.isfinite(back).all() and not self._is_another_scale(back):
-                    found[name] = abs(np.log(np.mean(((back - self.means) / self.spread) ** 2)))
+                    found[name] = float(np.mean(((back.mean(axis=0) - self.means) / self.spread) ** 2))
         return min(found, key=lambda name: found[name]) if found else None
 
     def _changes(self, used: FloatArray) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:

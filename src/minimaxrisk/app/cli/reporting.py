@@ -109,8 +109,11 @@ def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, cons
     """The numbers, with progress and a note where there are fewer folds than asked for."""
     with console.stages("report") as part, console.warnings_as_notes():
         names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
-        subject = Subject.of(fit, strata=together.within, **names)
-        findings = findings_of(subject, replace(wanted, progress=part.begin, doubts=tuple(console.warnings)))
+        subject = Subject.of(fit, strata=together.within, as_read=study.X, **names)
+        known = tuple(console.warnings)
+        findings = findings_of(subject, replace(wanted, progress=part.begin, doubts=known))
+    for doubt in findings.doubts[len(known) :]:
+        console.warn(doubt)
     folds = findings.cross_validation
     if folds is not None and folds.n_folds < wanted.n_folds:
         sizes = sizes_of_classes(fit.model, study.y, together.groups)

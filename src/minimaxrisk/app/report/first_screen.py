@@ -211,8 +211,10 @@ MOST_LONE, MANY = 1, 100
 
 
 def is_lone(findings: Findings) -> bool:
-    """Whether one feature of very many decides alone."""
-    return findings.fit.n_selected <= MOST_LONE and findings.data.n_features >= MANY
+    """Whether one feature of very many decides alone, and no warning names it."""
+    named = {name for one in findings.doubts for name in one.columns}
+    is_alone = findings.fit.n_selected <= MOST_LONE and findings.data.n_features >= MANY
+    return is_alone and not named & set(findings.features.names)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from minimaxrisk.analysis.cross_validation import (
     sizes_of_classes,
     stratified_folds,
 )
-from minimaxrisk.analysis.doubts import Doubt, check_data
+from minimaxrisk.analysis.doubts import Doubt, check_data, doubt_about_estimates, doubts_about_numbers
 from minimaxrisk.analysis.minimax_risk_path import path_of
 from minimaxrisk.analysis.permutation_test import (
     PermutationTestResult,
@@ -71,7 +71,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
-from minimaxrisk.guarantees.statement import ErrorBound
+from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
@@ -109,7 +109,7 @@ DETECTABLE = 2.0
 class Wanted:
     """How much is computed; ``is_brief`` leaves out the worst case of ``predict`` where R* is a score.
 
-    ``doubts`` are those that were found before.
+    ``doubts`` are those that were found before; left-out samples may add some.
     """
 
     n_permutations: int = 199
@@ -182,7 +182,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         rivals=rivals,
         rivals_skipped=no_folds if wanted.has_rivals else None,
         guarantee=guarantee,
-        doubts=_doubts(subject) if wanted.doubts is None else wanted.doubts,
+        doubts=_doubts(subject, wanted, folds, guarantee),
         seconds=clock.end(),
     )
 
@@ -217,11 +217,26 @@ def _fold_change(subject: Subject, contrasts: Contrasts) -> FoldChange:
     return fold_change_of(subject.described, contrasts, is_measured=is_measured)
 
 
-def _doubts(subject: Subject) -> tuple[Doubt, ...]:
-    """What the data cast doubt on, and what the columns that the classifier uses give away."""
-    X, y, groups = subject.described, subject.fit.y, subject.fit.groups
+def _doubts(
+    subject: Subject, wanted: Wanted, folds: CrossValidatedError | None, guarantee: ErrorBound | None
+) -> tuple[Doubt, ...]:
+    """What the data cast doubt on, what the used columns give away, and what left-out samples show."""
+    y, found = subject.fit.y, wanted.doubts
     names = {"feature_names": subject.feature_names, "sample_names": subject.sample_names}
-    return check_data(X, y, model=subject.fit.model, groups=groups, **names)
+    if found is None:
+        X, groups = subject.described, subject.fit.groups
+        found = check_data(X, y, model=subject.fit.model, groups=groups, **names)
+    if folds is None:
+        return found
+    if not any(one.is_about_validity and one.kind in ("trivial", "scale", "leak") for one in found):
+        X = subject.described if subject.as_read is None else subject.as_read
+        found += tuple(doubts_about_numbers(X, y, left_out=folds, sample_names=subject.sample_names))
+    bounds = () if guarantee is None else (guarantee, *guarantee.alternatives)
+    for one in bounds:
+        if one.method == HOLDOUT and one.n_errors is not None and one.n_test is not None:
+            doubt = doubt_about_estimates(folds.n_wrong, len(folds.own), one.n_errors, one.n_test)
+            return found if doubt is None else (*found, doubt)
+    return found
 
 
 def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -> FitSummary:
@@ -457,7 +472,7 @@ class Subject:
     ``learner`` is what folds fit anew: the classifier, or a pipeline that ends with it. ``fit`` holds the
     classifier, the instances that the learner takes and what the classifier saw of them. ``before`` are the
     steps in between, None where there are none, and ``uses_labels`` says whether they may have looked at
-    labels. Labels are permuted within the ``strata``.
+    labels. Labels are permuted within the ``strata``. ``as_read`` are the values before gaps were filled.
     """
 
     fit: PosedFit
@@ -468,6 +483,7 @@ class Subject:
     feature_names: list[str]
     sample_names: list[str]
     strata: Any = None
+    as_read: DataMatrix | None = None
 
     @classmethod
     def of(
@@ -481,6 +497,7 @@ class Subject:
         strata: Any = None,
         feature_names: Any = None,
         sample_names: Any = None,
+        as_read: DataMatrix | None = None,
     ) -> Subject:
         """From what users pass, or from a ``PosedFit``; a fitted ``scaler`` is a step before the model."""
         fit = model if isinstance(model, PosedFit) else None
@@ -525,6 +542,7 @@ class Subject:
             feature_names=names,
             sample_names=[str(name) for name in sample_names],
             strata=strata,
+            as_read=as_read,
         )
 
     @property
