@@ -97,7 +97,7 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     other = frame[50:].replace({"kind": {"ill": "Ill"}})
     status, out, err = run(other)
     assert "are 'Ill', which the model does not know: counted as wrong" in out
-    assert "If both are one class, give it one name in the file" in err
+    assert "If they mean the same class, write 'Ill' like 'ill'" in err
     status, _, err = run(frame[50:].assign(kind="x"))
     assert status == 2
     assert "the model knows none of these labels" in err

@@ -21,6 +21,7 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import as_trained, filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
+from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import ScoresOf, final_scores
@@ -58,7 +59,8 @@ def evaluate_and_write(
     said = _said(saved, scaled(saved, X), console)
     y = np.asarray(study.y).astype(str).astype(object)
     labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
-    _hint_at_spelling(said.classes, y, console)
+    for remark in spelt_otherwise(said.classes, y):
+        console.note(remark)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
     unit = None if groups is None else study.sample_columns[groups]
     _warn_about_copies(study, y, unit, console)
@@ -167,18 +169,6 @@ def _said(saved: SavedModel, features: DataMatrix, console: Console) -> Said:
         is_possible=is_in_set(left_out.p_values(features), SET_CONFIDENCE),
         set_confidence=SET_CONFIDENCE,
     )
-
-
-def _hint_at_spelling(classes: Any, y: np.ndarray, console: Console) -> None:
-    """A note on unknown labels that are known ones in other letters."""
-    plain = {"".join(filter(str.isalnum, label.casefold())): label for label in classes}
-    for label in sorted(set(y) - set(classes)):
-        meant = plain.get("".join(filter(str.isalnum, label.casefold())))
-        if meant is not None:
-            console.note(
-                f"The label {label!r} is counted as an error, since the model knows {meant!r}. If both are "
-                "one class, give it one name in the file."
-            )
 
 
 def _as_dict(found: Evaluation, study: Study, scale: ScaleComparison | None) -> dict[str, Any]:
