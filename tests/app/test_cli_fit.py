@@ -525,8 +525,9 @@ class TestPredict:
         named = fitted.predict(np.array([row[1:-1] for row in new[1:8]], dtype=float))
         wrong = 2 + int((named[:5] != labels()[:5]).sum())
         assert f"{wrong} of 7 predictions differ from it" in err
-        assert "2 samples have labels that the model does not know ('Ill', 'unheard of'; it knows 'ill'," in err
-        assert "'well'): counted as wrong. If they mean the same class, write 'Ill' like 'ill'." in unwrapped(err)
+        said = unwrapped(err)
+        assert "2 samples have labels that the model does not know ('Ill', 'unheard of'; it knows 'ill'," in said
+        assert "'well'): counted as wrong. If they mean the same class, write 'Ill' like 'ill'." in said
         assert "says little about new samples" not in err
         strange = write_rows(tmp_path / "strange.csv", [new[0], [*new[1][:-1], "2"]])
         err = unwrapped(run(capsys, "predict", model, strange)[2])

@@ -25,7 +25,9 @@ from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import ScoresOf, final_scores
+from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words, is_in_set
+from minimaxrisk.inspection.canvas import by_importance
 
 MOST_NAMED = 5  # samples or columns in a message
 MOST_WRONG = 30  # the page and --json have all
@@ -72,6 +74,8 @@ def evaluate_and_write(
             model=printable(model.name),
             target=study.target or saved.target,
             sample_names=tuple(map(str, study.sample_names)),
+            features=_by_importance(saved),
+            n_features=len(saved.feature_names),
             is_on_scale=None if scale is None else ~scale.differs,
             drift=drift,
             doubts=tuple(console.warnings),
@@ -90,6 +94,13 @@ def evaluate_and_write(
         typer.echo(f"  misclassified{of_all}: {listed(wrong, MOST_WRONG)}")
     if report is not None:
         console.say(f"report: {report}")
+
+
+def _by_importance(saved: SavedModel) -> list[str]:
+    """The names of the features that the model uses, the most important first where it can tell."""
+    model = saved.classifier
+    columns = by_importance(model) if can(model, SELECTION) else columns_used_by(model)
+    return [str(saved.feature_names[j]) for j in columns]
 
 
 def _refuse_training_samples(saved: SavedModel, study: Study, X: DataMatrix) -> None:
