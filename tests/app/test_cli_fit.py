@@ -526,7 +526,9 @@ class TestPredict:
         wrong = 2 + int((named[:5] != labels()[:5]).sum())
         assert f"{wrong} of 7 predictions differ from it" in err
         said = unwrapped(err)
-        assert "2 samples have labels that the model does not know ('Ill', 'unheard of'; it knows 'ill'," in said
+        assert (
+            "2 samples have labels that the model does not know ('Ill', 'unheard of'; it knows 'ill'," in said
+        )
         assert "'well'): counted as wrong. If they mean the same class, write 'Ill' like 'ill'." in said
         assert "says little about new samples" not in err
         strange = write_rows(tmp_path / "strange.csv", [new[0], [*new[1][:-1], "2"]])

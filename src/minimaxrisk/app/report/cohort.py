@@ -72,6 +72,8 @@ def render_cohort(cohort: Cohort) -> str:
         tiles=list(_tiles(found)),
         strongest=WORTH_NOTHING if any(each.is_about_validity for each in cohort.doubts) else STRONGEST,
         estimates=list(_estimates(found)),
+        rate_headers=RATES,
+        rates=_rates(found),
         about_intervals=_about_intervals(found),
         level=percent(found.confidence),
         set_level=percent(found.set_confidence or 0.0),
@@ -141,7 +143,11 @@ def _tiles(found: Evaluation) -> Iterator[tuple[str, str, str]]:
         )
     if found.balanced_accuracy is not None:
         one = found.balanced_accuracy
-        yield "Balanced accuracy", f"{one.value:.1%}", f"the mean over classes of the share found, {between(one)}"
+        yield (
+            "Balanced accuracy",
+            f"{one.value:.1%}",
+            f"the mean over classes of the share found, {between(one)}",
+        )
     if not found.is_pair or len(told) < 2:
         worst = min(told, key=lambda label: told[label].value)
         name = "The class found least" if len(told) > 1 else "Found"
@@ -188,31 +194,50 @@ def _about_features(cohort: Cohort) -> str:
 
 
 def _estimates(found: Evaluation) -> Iterator[tuple[str, Estimate]]:
+    """Of the model, and of two classes those of the one that is looked for: the other's are the same."""
     yield "error", found.error
     if found.error_at_prevalence is not None:
         yield "error at the given prevalence", found.error_at_prevalence
-    known = {one.label: one for one in found.per_class if one.is_known}
-    # Of two classes the other one has the same numbers under other names.
-    shown = _looked_for_first(list(known))[:1] if found.is_pair else list(known)
-    for label in shown:
-        one, name = known[label], quoted(str(label))
+    if found.is_pair:
+        known = {one.label: one for one in found.per_class if one.is_known}
+        ill, well = (known[label] for label in _looked_for_first(list(known)))
+        first, second = (quoted(str(one.label)) for one in (ill, well))
         for what, estimate in (
-            (f"sensitivity: {name} named {name}", one.sensitivity),
-            (f"specificity: others not named {name}", one.specificity),
-            (f"predictive value: named {name} and {name}", one.predictive_value),
-            (f"area under the ROC curve: {name} against the rest", None if found.is_pair else one.area),
+            (f"sensitivity: {first} named {first}", ill.sensitivity),
+            (f"specificity: {second} named {second}", well.sensitivity),
+            (f"predictive value: named {first} and {first}", ill.predictive_value),
+            (f"predictive value: named {second} and {second}", well.predictive_value),
         ):
             if estimate is not None:
                 yield what, estimate
-    if found.is_pair:
-        other = _looked_for_first(list(known))[1]
-        name, value = quoted(str(other)), known[other].predictive_value
-        if value is not None:
-            yield f"predictive value: named {name} and {name}", value
     if found.balanced_accuracy is not None:
         yield "balanced accuracy", found.balanced_accuracy
     if found.area is not None:
         yield found.name_of_area, found.area
+
+
+RATES = ("class", "sensitivity", "specificity", "predictive value", "area under the ROC curve")
+
+
+def _rates(found: Evaluation) -> list[list[str]]:
+    """Estimates of each of several classes, with intervals."""
+    if found.is_pair:
+        return []
+    shown = [
+        (one.label, (one.sensitivity, one.specificity, one.predictive_value, one.area))
+        for one in found.per_class
+        if one.is_known
+    ]
+    return [
+        [
+            str(label),
+            *(
+                "–" if each is None else f"{each.value:.1%} ({each.low:.1%} to {each.high:.1%})"
+                for each in all_four
+            ),
+        ]
+        for label, all_four in shown
+    ]
 
 
 def _about_intervals(found: Evaluation) -> str:

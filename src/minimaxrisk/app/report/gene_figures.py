@@ -173,17 +173,17 @@ def volcano_figure(findings: Findings) -> Figure | None:
     x = f"{what}, {_sides(findings)}"
     y = "\u2212log10 p, Welch"
     # One layer for both, since a layer without points would have no extent.
-    encoding = dict(
-        x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
-        y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
-        color=nominal("s", scale={"domain": [0, 1], "range": [NOISE, SECOND]}, legend=None),
-        size=quantitative("s", None, scale={"domain": [0, 1], "range": [14, 46]}, legend=None),
-        tooltip=[
+    encoding = {
+        "x": quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
+        "y": quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
+        "color": nominal("s", scale={"domain": [0, 1], "range": [NOISE, SECOND]}, legend=None),
+        "size": quantitative("s", None, scale={"domain": [0, 1], "range": [14, 46]}, legend=None),
+        "tooltip": [
             tip("n", "feature"),
             quantitative("x", what, format=".3f"),
             quantitative("y", "\u2212log10 p", format=".1f"),
         ],
-    )
+    }
     cloud = {
         "data": {"name": "dots"},  # the page's script fills them in, as it does the cells of the heat map
         "transform": [{"filter": "datum.k === panel"}],
@@ -204,7 +204,7 @@ CELLS = (220, 120)
 
 
 def dots_of(findings: Findings) -> list[dict[str, Any]]:
-    """What the script needs to fill in the dots, by panel: the selected features, and places of the others."""
+    """What the script needs to fill in the dots, by panel: selected features, and places of the others."""
     found, most = findings.volcano, _most_marked(findings)
     return [
         {

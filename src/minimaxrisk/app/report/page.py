@@ -366,8 +366,10 @@ DIGITS, FEWER_DIGITS = 6, {"mean": 5, "difference": 4, "log2": 4, "Welch": 3, "q
 
 
 def _short(header: str, cell: Any) -> Any:
-    n = FEWER_DIGITS.get(header.split()[0].rstrip(","), DIGITS)
-    return float(f"{cell:.{n}g}") if isinstance(cell, float) else cell
+    if not isinstance(cell, float):
+        return cell
+    n = FEWER_DIGITS.get(header.split(maxsplit=1)[0].rstrip(","), DIGITS)
+    return float(f"{cell:.{n}g}")
 
 
 def _more(findings: Findings, rows: Sequence[tables.FeatureRow], n_annotations: int) -> dict[str, Any]:
