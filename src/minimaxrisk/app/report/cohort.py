@@ -70,7 +70,7 @@ def render_cohort(cohort: Cohort) -> str:
         found=found,
         headline=_headline(cohort),
         tiles=list(_tiles(found)),
-        strongest=WORTH_NOTHING if any(each.is_about_validity for each in cohort.doubts) else STRONGEST,
+        strongest=WORTH_NOTHING if _is_vetoed(cohort) else STRONGEST,
         estimates=list(_estimates(found)),
         rate_headers=RATES,
         rates=_rates(found),
@@ -82,7 +82,9 @@ def render_cohort(cohort: Cohort) -> str:
         roc=_roc(found),
         bands=_bands(found),
         by_class=_by_class(found),
-        to_look_at=[row[:4] for is_wrong, row in rows if is_wrong][:MOST_TO_LOOK_AT],
+        to_look_at=[[shortened(cell, LONGEST) for cell in row[:4]] for is_wrong, row in rows if is_wrong][
+            :MOST_TO_LOOK_AT
+        ],
         about_features=_about_features(cohort),
         sample_headers=headers,
         sample_rows=rows,
@@ -108,16 +110,25 @@ def _template() -> Any:
 
 
 def _headline(cohort: Cohort) -> str:
+    """Whether it works on these samples, and how often it errs."""
     found = cohort.evaluation
     error = found.error
+    were = "was" if error.n_counted == 1 else "were"
     text = (
-        f"On {error.n:,} new samples it erred {error.n_counted:,} times: {error.value:.1%}, between "
-        f"{error.low:.1%} and {error.high:.1%} with {percent(found.confidence)} confidence"
+        f"{none_or(error.n_counted or 0)} of {error.n:,} new samples {were} misclassified, "
+        f"{error.value:.1%} (with {percent(found.confidence)} confidence {error.low:.1%} to "
+        f"{error.high:.1%})"
     )
+    if _is_vetoed(cohort):
+        return f"Not before the warnings are settled: {text}."
     if found.majority_error == 0.0:
-        return f"{text}. All samples are of one class."
-    better = "less than" if error.high < found.majority_error else "not shown to be less than"
-    return f"{text}; {better} always naming the most common class, {found.majority_error:.1%}."
+        return f"{capital(text)}. All are of one class, so that of others this says nothing."
+    works = "Yes" if error.high < found.majority_error else "Not shown to be better than naming one class"
+    return f"{works}: {text}; always naming the most common class: {found.majority_error:.1%}."
+
+
+def _is_vetoed(cohort: Cohort) -> bool:
+    return any(each.is_about_validity for each in cohort.doubts)
 
 
 def _tiles(found: Evaluation) -> Iterator[tuple[str, str, str]]:
