@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 PICTURE = Path(__file__).parent / "images" / "report.png"
-WIDTH, HEIGHT = 1280, 720
+WIDTH, HEIGHT = 1280, 780
 
 
 def take_picture(report: Path) -> None:

@@ -61,6 +61,13 @@ def test_a_cohort(frame, model, run, tmp_path):
     assert "standard deviations" in err  # beside the training data
     html = page.read_text(encoding="utf-8")
     assert "There is no stronger statement about a model" in html
+    assert f"{wrong.sum()} of 40 new samples were misclassified" in html
+    missed = int((wrong & (cohort["kind"] == "ill")).sum())
+    assert f"{missed or 'none'} of {int((cohort['kind'] == 'ill').sum())} “ill” missed" in html
+    assert (
+        f"of 30 features, most of all {saved.feature_names[saved.classifier.feature_importances_.argmax()]}"
+        in html
+    )
     assert f"{wrong.sum()} of 40" in html
     assert all(name in html for name in cohort["sample"])
     assert "<polyline" in html
@@ -95,18 +102,21 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert "Read the warnings first" in html
     assert "no stronger statement" not in html
     other = frame[50:].replace({"kind": {"ill": "Ill"}})
-    status, out, err = run(other)
+    status, out, err = run(other, "--report", page)
     assert "are 'Ill', which the model does not know: counted as wrong" in out
-    assert "If both are one class, give it one name in the file" in err
+    assert "<bdi>Ill</bdi>" in page.read_text(encoding="utf-8")
+    assert "If they mean the same class, write 'Ill' like 'ill'" in err
     status, _, err = run(frame[50:].assign(kind="x"))
     assert status == 2
     assert "the model knows none of these labels" in err
 
 
-def test_few_samples_of_one_class_and_copies(frame, run):
-    status, out, _ = run(frame[50:].query("kind == 'ill'")[:3])
+def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):
+    page = tmp_path / "page.html"
+    status, out, _ = run(frame[50:].query("kind == 'ill'")[:3], "--report", page)
     assert status == 0
     assert "All are 'ill'" in out
+    assert "All are of one class, so that of others this says nothing." in page.read_text(encoding="utf-8")
     twice = pd.concat([frame[50:], frame[50:55].assign(sample=[f"Q{i}" for i in range(5)])])
     _, _, err = run(twice)
     assert "5 samples are identical to another sample" in err

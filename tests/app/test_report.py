@@ -342,7 +342,8 @@ def test_the_best_bound_is_a_card_and_the_others_in_a_table(study, findings):
     assert [row[2] for row in rows] == ["95%", "95% by itself"]
     assert "where classes are as common as in these data (" in page
     assert f"at least {1.0 - own.per_class[0].limit:.1%} are recognised" in page
-    assert "sensitivity and specificity if" in page
+    assert "are recognised, the sensitivity" in page
+    assert page.index("of “ill” at least") < page.index("of “healthy” at least")  # it is looked for
     assert f"new instances would add to it; a bound of {own.value:.4f} is known already" in page
     everything = error_bound(model, X, y, n_folds=3, random_state=0)
     compared = replace(findings, guarantee=everything)

@@ -22,7 +22,7 @@ from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.reporting import read_annotation
 from minimaxrisk.app.files import read_training_study
 from minimaxrisk.app.report import page, report
-from minimaxrisk.app.report.page import Provenance, render_report
+from minimaxrisk.app.report.page import Provenance, _genes, json_island, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.report.vega import more_colours
 from minimaxrisk.datasets import make_expression
@@ -280,7 +280,7 @@ def test_classes_beyond_ten_have_colours_of_their_own():
     assert len({colour for _, colour in rules}) == 20
 
 
-def test_features_beyond_a_thousand_are_in_the_page():
+def test_features_beyond_those_of_the_table_are_in_the_page():
     random = np.random.default_rng(0)
     X, y = random.standard_normal((40, 1200)), np.repeat([0, 1], 20)
     model = MinimaxRiskClassifier().fit(X, y)
@@ -288,10 +288,26 @@ def test_features_beyond_a_thousand_are_in_the_page():
     found = gather_findings(model, X, y, **FEW | {"n_folds": 0})
     page = render_report(found, PROVENANCE)
     island = json.loads(re.search(r'id="drawings">(.*?)</script>', page, flags=re.DOTALL)[1])
-    assert page.count('<tr data-place="') + page.count("<tr><th") >= 1000
-    assert len(island["more"]) == 200
-    assert len(island["genes"]["rows"]) == 1200
+    n_shown = island["more"]["from"]
+    assert page.count('<tr data-place="') + page.count("<tr><th") >= n_shown > 200
+    assert len(island["more"]["last"]) == 1200 - n_shown
+    assert {len(column) for column in island["genes"]["columns"]} == {1200}
     assert "Show all 1,200 features here" in page
+
+
+def test_equal_columns_are_stored_once():
+    data = make_expression(30, 20, effect=1.0, random_state=0)
+    model = MinimaxRiskClassifier().fit(data.data, data.target)
+    found = gather_findings(model, data.data, data.target, **FEW | {"n_folds": 0})
+    genes = json.loads(json_island(_genes(found, {})))
+    headers, rows = gene_table(found.features, found.data.classes)
+    assert found.features.fold_change.kind == "difference"
+    assert len(genes["columns"]) == len(headers) - 1  # the fold change is the difference
+    for k, header in enumerate(headers):
+        stored, digits = genes["columns"][genes["places"][k]], 2e-2 if header.startswith("q ") else 2e-3
+        assert genes["headers"][k] == header
+        for cell, row in zip(stored, rows, strict=True):
+            assert cell == (row[k] if isinstance(row[k], str) else pytest.approx(row[k], rel=digits))
 
 
 def test_the_scripts_are_kept_and_damage_is_noticed(tmp_path, monkeypatch):

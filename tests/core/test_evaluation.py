@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -79,6 +80,35 @@ def test_classifiers_of_other_libraries_and_without_probabilities(halves):
         found = evaluate(model, X_new, y_new)
         assert found.area.value == pytest.approx(roc_auc_score(y_new, model.decision_function(X_new)))
         assert found.calibration is None
+
+
+def test_areas_of_several_classes_are_those_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    X, random = X[:, :2], np.random.default_rng(0)
+    order = random.permutation(len(y))
+    train, new = order[:60], order[60:]
+    model = LogisticRegression().fit(X[train], y[train])
+    found, scores = evaluate(model, X[new], y[new]), model.decision_function(X[new])
+    areas = []
+    for k, one in enumerate(found.per_class):
+        lead = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
+        areas.append(roc_auc_score(y[new] == k, lead))
+        assert one.area.value == pytest.approx(areas[-1])
+        n = int((y[new] == k).sum())
+        assert (one.area.low, one.area.high) == area_interval(one.area.value, n, 90 - n, 0.95)
+    assert found.area.value == pytest.approx(np.mean(areas))
+    assert found.area.low < np.mean([one.area.low for one in found.per_class])
+    assert "area under the ROC curve, mean of 3 classes" in str(found)
+    # A label that the model does not know has no place in a ranking of its classes.
+    strange = evaluate(model, X[new], np.where(np.arange(90) < 5, 7, y[new]))
+    assert strange.per_class[3].area is None
+    assert strange.per_class[0].area.value == pytest.approx(
+        roc_auc_score(y[new][5:] == 0, scores[5:, 0] - scores[5:, 1:].max(axis=1))
+    )
+    # Without samples of a class the mean is over the others.
+    two = evaluate(model, X[new][y[new] < 2], y[new][y[new] < 2])
+    assert two.per_class[2].area is None
+    assert two.area.value == pytest.approx(np.mean([one.area.value for one in two.per_class[:2]]))
 
 
 def test_the_interval_of_an_area_holds_it_as_often_as_it_says():

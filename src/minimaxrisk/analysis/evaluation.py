@@ -8,7 +8,8 @@ of all of them at once, each with the K-th part of what may go wrong: at least t
 The area under the ROC curve has Newcombe's score interval [1]_: the areas whose distance from the estimate is
 at most z standard deviations, by the variance of Hanley and McNeil [2]_ at that area, with both numbers of
 samples in it replaced by their mean. It is approximate, and does not shrink to a point where the classes are
-separated without an error, as DeLong's does.
+separated without an error, as DeLong's does. Of more classes than two each has an area against all others, by
+how far its score is above the best of the others; their mean takes the limits of all of them at once.
 
 References
 ----------
@@ -84,6 +85,9 @@ class ClassEvaluation:
     predictive_value : Estimate or None
         Share of the samples named it that are of the class, at the given prevalence or at that of the
         samples; None if none is named it, or all samples are of one class.
+    area : Estimate or None
+        Area under the ROC curve of the class against all others, by how far its score is above the best of
+        the others; None without scores, and without samples of it or of others.
     """
 
     label: Any
@@ -91,6 +95,7 @@ class ClassEvaluation:
     sensitivity: Estimate | None
     specificity: Estimate | None
     predictive_value: Estimate | None
+    area: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -153,8 +158,8 @@ class Evaluation:
     balanced_accuracy : Estimate or None
         Mean sensitivity of the classes that have samples; None for one class alone.
     area : Estimate or None
-        Area under the ROC curve of the second class; None unless the model knows two classes, has scores, and
-        both have samples.
+        Area under the ROC curve of two classes, and the mean over classes of more; None unless the model has
+        scores, and two classes that it knows have samples.
     per_class : tuple of ClassEvaluation
         One for each of ``labels``.
     prevalence : mapping of label to float or None
@@ -203,6 +208,17 @@ class Evaluation:
     def unknown(self) -> dict[Any, int]:
         """Labels that the model does not know, and how many samples have them."""
         return {one.label: self.sizes[one.label] for one in self.per_class if not one.is_known}
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether the model knows two classes."""
+        return sum(one.is_known for one in self.per_class) == 2
+
+    @property
+    def name_of_area(self) -> str:
+        """What ``area`` is, in words."""
+        n = sum(one.area is not None for one in self.per_class)
+        return f"area under the ROC curve{'' if self.is_pair else f', mean of {n} classes'}"
 
     @property
     def majority_error(self) -> float:
@@ -272,12 +288,13 @@ class Evaluation:
                 "sensitivity": one.sensitivity,
                 "specificity": one.specificity,
                 "predictive value": one.predictive_value,
+                "area under the ROC curve": None if self.is_pair else one.area,
             }
             told = [f"{name} {each}" for name, each in parts.items() if each is not None]
             lines.append(f"  {one.label!r}: {', '.join(told) or 'no sample, and never named'}")
         more = {
             "balanced accuracy": self.balanced_accuracy,
-            "area under the ROC curve": self.area,
+            self.name_of_area: self.area,
         }
         lines += [f"  {name}: {each}" for name, each in more.items() if each is not None]
         if self.kinds_of_sets is not None:
@@ -423,6 +440,8 @@ def evaluation_of(
         )
         for k, label in enumerate(labels)
     )
+    areas, area = _areas(said, own, is_counted, confidence)
+    per_class = tuple(replace(one, area=areas.get(k)) for k, one in enumerate(per_class))
     error = _share(sizes.sum() - right.sum(), sizes.sum(), confidence)
     assert error is not None
     return Evaluation(
@@ -434,7 +453,7 @@ def evaluation_of(
         confusion=confusion,
         error=error,
         balanced_accuracy=balanced,
-        area=_area(said, own, is_counted, confidence),
+        area=area,
         per_class=per_class,
         prevalence=None if shares is None else dict(zip(labels, shares.tolist(), strict=True)),
         error_at_prevalence=error_at,
@@ -507,13 +526,32 @@ def _predictive_value(
     return Estimate(of(value[k], value), of(low[k], high), of(high[k], low))
 
 
-def _area(said: Said, own: IntArray, is_counted: BoolArray, confidence: float) -> Estimate | None:
-    used = is_counted & (own < 2)
-    if said.scores is None or len(said.classes) != 2 or len(np.unique(own[used])) < 2:
-        return None
-    value = float(roc_auc_score(own[used], said.scores[used, 1]))
-    n_second = int(own[used].sum())
-    return Estimate(value, *area_interval(value, n_second, int(used.sum()) - n_second, confidence))
+def lead_of(scores: FloatArray, k: int) -> FloatArray:
+    """How far the score of class k is above the best of the others (n x K)."""
+    lead: FloatArray = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
+    return lead
+
+
+def _areas(
+    said: Said, own: IntArray, is_counted: BoolArray, confidence: float
+) -> tuple[dict[int, Estimate], Estimate | None]:
+    """Areas by class, and their mean; samples of labels that the model does not know are left out."""
+    used = is_counted & (own < len(said.classes))
+    sizes = np.bincount(own[used], minlength=len(said.classes))
+    present = np.flatnonzero(sizes).tolist()
+    if said.scores is None or len(present) < 2:
+        return {}, None
+    values = {k: float(roc_auc_score(own[used] == k, lead_of(said.scores[used], k))) for k in present}
+
+    def interval(k: int, level: float) -> tuple[float, float]:
+        return area_interval(values[k], int(sizes[k]), int(sizes.sum() - sizes[k]), level)
+
+    areas = {k: Estimate(values[k], *interval(k, confidence)) for k in present}
+    if len(said.classes) == 2:
+        return areas, areas[1]
+    at_once = 1.0 - (1.0 - confidence) / len(present)
+    low, high = np.mean([interval(k, at_once) for k in present], axis=0).tolist()
+    return areas, Estimate(float(np.mean(list(values.values()))), low, high)
 
 
 def area_interval(value: float, n_positive: int, n_negative: int, confidence: float) -> tuple[float, float]:

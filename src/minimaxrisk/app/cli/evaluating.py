@@ -21,10 +21,13 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import as_trained, filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
+from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import ScoresOf, final_scores
+from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words, is_in_set
+from minimaxrisk.inspection.canvas import by_importance
 
 MOST_NAMED = 5  # samples or columns in a message
 MOST_WRONG = 30  # the page and --json have all
@@ -58,7 +61,8 @@ def evaluate_and_write(
     said = _said(saved, scaled(saved, X), console)
     y = np.asarray(study.y).astype(str).astype(object)
     labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
-    _hint_at_spelling(said.classes, y, console)
+    for remark in spelt_otherwise(said.classes, y):
+        console.note(remark)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
     unit = None if groups is None else study.sample_columns[groups]
     _warn_about_copies(study, y, unit, console)
@@ -70,6 +74,8 @@ def evaluate_and_write(
             model=printable(model.name),
             target=study.target or saved.target,
             sample_names=tuple(map(str, study.sample_names)),
+            features=_by_importance(saved),
+            n_features=len(saved.feature_names),
             is_on_scale=None if scale is None else ~scale.differs,
             drift=drift,
             doubts=tuple(console.warnings),
@@ -88,6 +94,13 @@ def evaluate_and_write(
         typer.echo(f"  misclassified{of_all}: {listed(wrong, MOST_WRONG)}")
     if report is not None:
         console.say(f"report: {report}")
+
+
+def _by_importance(saved: SavedModel) -> list[str]:
+    """The names of the features that the model uses, the most important first where it can tell."""
+    model = saved.classifier
+    columns = by_importance(model) if can(model, SELECTION) else columns_used_by(model)
+    return [str(saved.feature_names[j]) for j in columns]
 
 
 def _refuse_training_samples(saved: SavedModel, study: Study, X: DataMatrix) -> None:
@@ -167,18 +180,6 @@ def _said(saved: SavedModel, features: DataMatrix, console: Console) -> Said:
         is_possible=is_in_set(left_out.p_values(features), SET_CONFIDENCE),
         set_confidence=SET_CONFIDENCE,
     )
-
-
-def _hint_at_spelling(classes: Any, y: np.ndarray, console: Console) -> None:
-    """A note on unknown labels that are known ones in other letters."""
-    plain = {"".join(filter(str.isalnum, label.casefold())): label for label in classes}
-    for label in sorted(set(y) - set(classes)):
-        meant = plain.get("".join(filter(str.isalnum, label.casefold())))
-        if meant is not None:
-            console.note(
-                f"The label {label!r} is counted as an error, since the model knows {meant!r}. If both are "
-                "one class, give it one name in the file."
-            )
 
 
 def _as_dict(found: Evaluation, study: Study, scale: ScaleComparison | None) -> dict[str, Any]:

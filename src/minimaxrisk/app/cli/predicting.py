@@ -22,7 +22,7 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_for_model, scaled
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
-from minimaxrisk.app.files.labels import same_word
+from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.report.phrases import percent
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import final_scores
@@ -268,31 +268,30 @@ def _bound(
 
 
 def _comparison(saved: SavedModel, study: Study, predictions: np.ndarray) -> str:
-    """How many predictions differ from the labels of the file that the model knows, compared as text."""
+    """How many predictions differ from the labels of the file, compared as text.
+
+    A label that the model does not know cannot be predicted, so such samples are wrong, as in ``evaluate``;
+    where it knows none, there is nothing to compare.
+    """
     known = [str(label) for label in saved.classifier.classes_]
     own = np.asarray(study.y).astype(str)
-    counts = np.isin(own, known)
-    n, n_strange = int(counts.sum()), int((~counts).sum())
-    strange = listed(np.unique(own[~counts]).tolist(), MOST_NAMED)
-    if not n and are_generated(list(saved.feature_names)):
+    is_strange = ~np.isin(own, known)
+    n, n_strange = len(own), int(is_strange.sum())
+    strange = listed(np.unique(own[is_strange]).tolist(), MOST_NAMED)
+    if n_strange == n and are_generated(list(saved.feature_names)):
         raise ValueError(
             f"{study.source}: columns without names are matched by position, and {study.target!r} must hold "
             f"labels of the model ({', '.join(sorted(known))}), got {strange}. Is a column missing?"
         )
-    comparison = f"The file has the column {study.target!r}"
-    if n:
-        wrong = int((predictions.astype(str) != own)[counts].sum())
-        comparison += f": {wrong} of {n} predictions differ from it ({wrong / n:.1%})"
+    wrong = int((predictions.astype(str) != own).sum())
+    told = f"The file has the column {study.target!r}"
+    compared = f"{told}: {wrong} of {n} predictions differ from it ({wrong / n:.1%})"
     if not n_strange:
-        return f"{comparison}."
-    has = "1 sample has a label" if n_strange == 1 else f"{n_strange} samples have labels"
-    comparison += (
-        f"{'; ' if n else ', but '}{has} that the model does not know ({strange}) and "
-        f"{'is' if n_strange == 1 else 'are'} not counted: it knows {listed(known)}."
-    )
-    spelt = {same_word(label): label for label in known}
-    alike = {label: spelt[same_word(label)] for label in own[~counts].tolist() if same_word(label) in spelt}
-    if alike:
-        pairs = ", ".join(f"{theirs!r} like {ours!r}" for theirs, ours in list(alike.items())[:MOST_NAMED])
-        comparison += f" Write {pairs} to count them."
-    return comparison
+        return f"{compared}."
+    knows = f"({strange}; it knows {listed(known)})"
+    if n_strange == n:
+        text = f"{told}, but the model knows none of its labels {knows}, so nothing was compared."
+    else:
+        has = "1 sample has a label" if n_strange == 1 else f"{n_strange} samples have labels"
+        text = f"{compared}. {has} that the model does not know {knows}: counted as wrong."
+    return " ".join([text, *spelt_otherwise(known, own.tolist())])

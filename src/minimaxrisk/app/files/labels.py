@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -189,6 +190,17 @@ def same_word(label: str) -> str:
     for british, american in (("our", "or"), ("ae", "e"), ("oe", "e")):
         word = word.replace(british, american)
     return word
+
+
+def spelt_otherwise(known: Sequence[str], labels: Iterable[str]) -> list[str]:
+    """A remark on labels that a model knows in another spelling alone, if there are any."""
+    spelt = {same_word(label): label for label in known}
+    pairs = [
+        f"{label!r} like {spelt[same_word(label)]!r}"
+        for label in sorted(set(labels) - set(known))
+        if same_word(label) in spelt
+    ]
+    return [f"If they mean the same class, write {', '.join(pairs[:SHOWN_VALUES])}."] if pairs else []
 
 
 def _is_damaged(label: str, whole: str) -> bool:

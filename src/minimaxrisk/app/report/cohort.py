@@ -12,15 +12,30 @@ from sklearn.metrics import roc_curve
 
 from minimaxrisk._utils.arrays import BoolArray
 from minimaxrisk.analysis.doubts import Doubt
-from minimaxrisk.analysis.evaluation import Estimate, Evaluation
+from minimaxrisk.analysis.evaluation import Estimate, Evaluation, lead_of
+from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.page import asset, content_policy, require
-from minimaxrisk.app.report.phrases import count, percent, quoted, unbroken
+from minimaxrisk.app.report.phrases import (
+    capital,
+    count,
+    isolate,
+    listed,
+    none_or,
+    percent,
+    quoted,
+    shortened,
+    unbroken,
+)
+from minimaxrisk.app.report.vega import more_colours
+from minimaxrisk.inspection.chart import class_colour
 
 STRONGEST = (
     "There is no stronger statement about a model than this one. Nothing was fitted: errors were counted on "
     "samples that had no part in making the model, so no cross-validation, bound or assumption about "
     "distributions stands between them and what is stated. It is about this model and samples like these."
 )
+LONGEST = 24  # letters of a name of a class on the first screen
+MOST_TO_LOOK_AT, MOST_FEATURES = 5, 8
 WORTH_NOTHING = "Read the warnings first: as long as they are not settled, the numbers may mean nothing."
 
 
@@ -34,6 +49,8 @@ class Cohort:
     target: str
     sample_names: Sequence[str]
     is_on_scale: BoolArray | None  # each sample; None where the model cannot tell
+    features: Sequence[str]  # that the model uses, the most important first
+    n_features: int  # that it was fitted on
     drift: str  # how far the used columns are from those of the training data, in words
     doubts: Sequence[Doubt] = ()
     remarks: Sequence[str] = ()
@@ -53,8 +70,10 @@ def render_cohort(cohort: Cohort) -> str:
         found=found,
         headline=_headline(cohort),
         tiles=list(_tiles(found)),
-        strongest=WORTH_NOTHING if any(each.is_about_validity for each in cohort.doubts) else STRONGEST,
+        strongest=WORTH_NOTHING if _is_vetoed(cohort) else STRONGEST,
         estimates=list(_estimates(found)),
+        rate_headers=RATES,
+        rates=_rates(found),
         about_intervals=_about_intervals(found),
         level=percent(found.confidence),
         set_level=percent(found.set_confidence or 0.0),
@@ -62,11 +81,16 @@ def render_cohort(cohort: Cohort) -> str:
         confusion=_confusion(found, len(known)),
         roc=_roc(found),
         bands=_bands(found),
+        by_class=_by_class(found),
+        to_look_at=[[shortened(cell, LONGEST) for cell in row[:4]] for is_wrong, row in rows if is_wrong][
+            :MOST_TO_LOOK_AT
+        ],
+        about_features=_about_features(cohort),
         sample_headers=headers,
         sample_rows=rows,
         about_scale=_about_scale(cohort),
         policy=content_policy(list(scripts.values())),
-        style=markup(asset("report.css") + asset("cohort.css")),
+        style=markup(asset("report.css") + asset("cohort.css") + more_colours(len(known))),
         scripts={name: markup(text) for name, text in scripts.items()},
     )
     return page
@@ -86,61 +110,145 @@ def _template() -> Any:
 
 
 def _headline(cohort: Cohort) -> str:
+    """Whether it works on these samples, and how often it errs."""
     found = cohort.evaluation
     error = found.error
+    were = "was" if error.n_counted == 1 else "were"
     text = (
-        f"On {error.n:,} new samples it erred {error.n_counted:,} times: {error.value:.1%}, between "
-        f"{error.low:.1%} and {error.high:.1%} with {percent(found.confidence)} confidence"
+        f"{none_or(error.n_counted or 0)} of {error.n:,} new samples {were} misclassified, "
+        f"{error.value:.1%} (with {percent(found.confidence)} confidence {error.low:.1%} to "
+        f"{error.high:.1%})"
     )
+    if _is_vetoed(cohort):
+        return f"Not before the warnings are settled: {text}."
     if found.majority_error == 0.0:
-        return f"{text}. All samples are of one class."
-    better = "less than" if error.high < found.majority_error else "not shown to be less than"
-    return f"{text}; {better} always naming the most common class, {found.majority_error:.1%}."
+        return f"{capital(text)}. All are of one class, so that of others this says nothing."
+    works = "Yes" if error.high < found.majority_error else "Not shown to be better than naming one class"
+    return f"{works}: {text}; always naming the most common class: {found.majority_error:.1%}."
+
+
+def _is_vetoed(cohort: Cohort) -> bool:
+    return any(each.is_about_validity for each in cohort.doubts)
 
 
 def _tiles(found: Evaluation) -> Iterator[tuple[str, str, str]]:
     """Four numbers: the error, two about classes, and how well scores rank samples or sets are sure."""
 
-    def tile(name: str, one: Estimate) -> tuple[str, str, str]:
-        of = "" if one.n is None else f", {one.n_counted:,} of {one.n:,}"
-        return name, f"{one.value:.1%}", f"{one.low:.1%} to {one.high:.1%}{of}"
+    def between(one: Estimate) -> str:
+        return f"{one.low:.1%} to {one.high:.1%}"
 
-    yield tile("error", found.error)
-    told = [one for one in found.per_class if one.sensitivity is not None and one.is_known]
-    if len(found.labels) == 2:
-        for one in told:
-            assert one.sensitivity is not None
-            yield tile(f"{one.label} recognized", one.sensitivity)
-    elif found.balanced_accuracy is not None:
-        yield tile("balanced accuracy", found.balanced_accuracy)
-        worst = min(told, key=lambda one: one.sensitivity.value if one.sensitivity else 1.0)
-        if worst.sensitivity is not None:
-            yield tile(f"worst class: {worst.label} recognized", worst.sensitivity)
+    yield (
+        "Error",
+        f"{found.error.value:.1%}",
+        f"{none_or(found.error.n_counted or 0)} of {found.error.n:,} wrong, {between(found.error)}",
+    )
+    rates = {one.label: one.sensitivity for one in found.per_class if one.is_known}
+    told = {label: rate for label, rate in rates.items() if rate is not None}
+    if found.is_pair and len(told) == 2:
+        ill, well = _looked_for_first(list(told))
+        yield (
+            "Sensitivity / specificity",
+            f"{told[ill].value:.1%} / {told[well].value:.1%}",
+            f"{_missed(told[ill])} {_quoted(ill)} missed ({between(told[ill])} found); {_missed(told[well])} "
+            f"{_quoted(well)} called {_quoted(ill)} ({between(told[well])} not)",
+        )
+    if found.balanced_accuracy is not None:
+        one = found.balanced_accuracy
+        yield (
+            "Balanced accuracy",
+            f"{one.value:.1%}",
+            f"the mean over classes of the share found, {between(one)}",
+        )
+    if not found.is_pair or len(told) < 2:
+        worst = min(told, key=lambda label: told[label].value)
+        name = "The class found least" if len(told) > 1 else "Found"
+        missed = f"{_missed(told[worst])} {_quoted(worst)} missed ({between(told[worst])} found)"
+        yield name, f"{told[worst].value:.1%}", missed
     if found.area is not None:
-        yield tile("area under the ROC curve", found.area)
+        yield capital(found.name_of_area), f"{found.area.value:.1%}", between(found.area)
     elif found.kinds_of_sets is not None:
-        yield "sure and right", f"{found.kinds_of_sets['sure and right']:,}", f"of {found.error.n:,} samples"
+        yield "Sure and right", f"{found.kinds_of_sets['sure and right']:,}", f"of {found.error.n:,} samples"
+
+
+def _looked_for_first(labels: list[Any]) -> list[Any]:
+    """Of two classes the one that a test looks for before the other."""
+    return labels[::-1] if looked_for([str(label) for label in labels]) else labels
+
+
+def _missed(rate: Estimate) -> str:
+    return f"{none_or((rate.n or 0) - (rate.n_counted or 0))} of {rate.n:,}"
+
+
+def _quoted(label: Any) -> str:
+    return quoted(shortened(str(label), LONGEST))
+
+
+def _by_class(found: Evaluation) -> list[list[str]]:
+    """What became of the samples of each label, and what those that were missed were called most often."""
+    rows = []
+    for k, (label, counts) in enumerate(zip(found.labels, found.confusion, strict=True)):
+        wrong = counts.copy()
+        wrong[k] = 0
+        if counts.sum():
+            often = shortened(str(found.labels[int(wrong.argmax())]), LONGEST) if wrong.any() else "–"
+            missed = f"{int(wrong.sum()):,} of {int(counts.sum()):,}"
+            rows.append([shortened(str(label), LONGEST), missed, often])
+    return rows
+
+
+def _about_features(cohort: Cohort) -> str:
+    used = [isolate(name) for name in cohort.features[:MOST_FEATURES]]
+    if not used:
+        return "The model uses none."
+    some = ", most of all" if len(cohort.features) > len(used) else ":"
+    return f"{len(cohort.features):,} of {count(cohort.n_features, 'feature')}{some} {listed(used)}."
 
 
 def _estimates(found: Evaluation) -> Iterator[tuple[str, Estimate]]:
+    """Of the model, and of two classes those of the one that is looked for: the other's are the same."""
     yield "error", found.error
     if found.error_at_prevalence is not None:
         yield "error at the given prevalence", found.error_at_prevalence
-    for one in found.per_class:
-        name = quoted(str(one.label))
-        if not one.is_known:
-            continue
+    if found.is_pair:
+        known = {one.label: one for one in found.per_class if one.is_known}
+        ill, well = (known[label] for label in _looked_for_first(list(known)))
+        first, second = (quoted(str(one.label)) for one in (ill, well))
         for what, estimate in (
-            (f"sensitivity: {name} named {name}", one.sensitivity),
-            (f"specificity: others not named {name}", one.specificity),
-            (f"predictive value: named {name} and {name}", one.predictive_value),
+            (f"sensitivity: {first} named {first}", ill.sensitivity),
+            (f"specificity: {second} named {second}", well.sensitivity),
+            (f"predictive value: named {first} and {first}", ill.predictive_value),
+            (f"predictive value: named {second} and {second}", well.predictive_value),
         ):
             if estimate is not None:
                 yield what, estimate
     if found.balanced_accuracy is not None:
         yield "balanced accuracy", found.balanced_accuracy
     if found.area is not None:
-        yield "area under the ROC curve", found.area
+        yield found.name_of_area, found.area
+
+
+RATES = ("class", "sensitivity", "specificity", "predictive value", "area under the ROC curve")
+
+
+def _rates(found: Evaluation) -> list[list[str]]:
+    """Estimates of each of several classes, with intervals."""
+    if found.is_pair:
+        return []
+    shown = [
+        (one.label, (one.sensitivity, one.specificity, one.predictive_value, one.area))
+        for one in found.per_class
+        if one.is_known
+    ]
+    return [
+        [
+            str(label),
+            *(
+                "–" if each is None else f"{each.value:.1%} ({each.low:.1%} to {each.high:.1%})"
+                for each in all_four
+            ),
+        ]
+        for label, all_four in shown
+    ]
 
 
 def _about_intervals(found: Evaluation) -> str:
@@ -148,7 +256,7 @@ def _about_intervals(found: Evaluation) -> str:
     if found.balanced_accuracy is not None:
         text += " That of the balanced accuracy takes the limits of all classes at once."
     if found.area is not None:
-        text += " That of the area is Newcombe's, by the variance of Hanley and McNeil, and approximate."
+        text += " Those of areas are Newcombe's, by the variance of Hanley and McNeil, and approximate."
     if found.prevalence is None:
         return f"{text} Predictive values are for classes as common as in this cohort."
     shares = ", ".join(f"{100 * part:.4g}% {quoted(str(label))}" for label, part in found.prevalence.items())
@@ -164,13 +272,19 @@ def _confusion(found: Evaluation, n_known: int) -> list[tuple[str, list[tuple[in
     ]
 
 
-def _roc(found: Evaluation) -> str:
-    """Points of the curve in a square of 100, the origin below on the left."""
+def _roc(found: Evaluation) -> list[tuple[str, str, str]]:
+    """Name, colour and points of each curve in a square of 100, the origin below on the left."""
     if found.area is None or found.scores is None:
-        return ""
-    used = found.is_counted & (found.own < 2)
-    x, y, _ = roc_curve(found.own[used], found.scores[used, 1])
-    return " ".join(f"{100 * a:.2f},{100 * (1 - b):.2f}" for a, b in zip(x, y, strict=True))
+        return []
+    used = found.is_counted & (found.own < found.scores.shape[1])
+    curves = []
+    for k, one in enumerate(found.per_class):
+        if one.area is None or (found.is_pair and k == 0):
+            continue
+        x, y, _ = roc_curve(found.own[used] == k, lead_of(found.scores[used], k))
+        points = " ".join(f"{100 * a:.2f},{100 * (1 - b):.2f}" for a, b in zip(x, y, strict=True))
+        curves.append((f"{one.label}: {one.area}", "main" if found.is_pair else class_colour(k), points))
+    return curves
 
 
 def _bands(found: Evaluation) -> list[list[str]]:

@@ -20,6 +20,7 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArra
 from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.doubts import Doubt
+from minimaxrisk.analysis.evaluation import lead_of
 from minimaxrisk.analysis.scales import are_intensities, largest_count, stored
 from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
@@ -358,8 +359,7 @@ def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocC
     """Of two classes the second one; of more each, by how far its score is above the best of the others."""
     margins = {1: scores}
     if scores.ndim == 2:
-        rest = {k: np.delete(scores, k, axis=1).max(axis=1) for k in range(len(classes))}
-        margins = {k: scores[:, k] - best for k, best in rest.items()}
+        margins = {k: lead_of(scores, k) for k in range(len(classes))}
     curves = []
     for k, margin in margins.items():
         false_positive, true_positive, _ = roc_curve(own == k, margin)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import capital, count, isolate, quoted, shortened
 from minimaxrisk.app.report.vega import (
@@ -144,7 +144,7 @@ def cells_of(shown: SelectedValuesDisplay) -> dict[str, Any]:
         "samples": shown.sample_names,
         "classes": [shown.classes[k] for k in shown.labels],
         "features": shown.names,
-        "values": shown.values.round(2).tolist(),
+        "hundredths": np.rint(100 * shown.values).astype(np.intp),
     }
 
 
@@ -169,39 +169,66 @@ def volcano_figure(findings: Findings) -> Figure | None:
     found = findings.volcano
     if not any(len(panel.columns) for panel in found.panels):
         return None
-    points: list[dict[str, Any]] = []
-    for k, panel in enumerate(found.panels):
-        others = zip(panel.other_x, panel.other_y, strict=True)
-        points += [{"k": k, "x": _short(x), "y": _short(y), "s": 0} for x, y in others]
-        marked = list(zip(panel.columns, panel.x, panel.y, strict=True))[: _most_marked(findings)]
-        points += [
-            {"k": k, "x": _short(x), "y": _short(y), "s": 1, "n": found.names[int(j)]} for j, x, y in marked
-        ]
     what = "difference of means" if found.kind == "unknown" else "log2 fold change"
     x = f"{what}, {_sides(findings)}"
     y = "\u2212log10 p, Welch"
     # One layer for both, since a layer without points would have no extent.
-    cloud = layer(
-        points,
-        {"type": "circle", "opacity": 0.9},
-        x=quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
-        y=quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
-        color=nominal("s", scale={"domain": [0, 1], "range": [NOISE, SECOND]}, legend=None),
-        size=quantitative("s", None, scale={"domain": [0, 1], "range": [14, 46]}, legend=None),
-        tooltip=[
+    encoding = {
+        "x": quantitative("x", x, scale={"zero": False}, axis={"tickCount": 6}),
+        "y": quantitative("y", y, axis={"tickCount": 5, "minExtent": LEFT}),
+        "color": nominal("s", scale={"domain": [0, 1], "range": [NOISE, SECOND]}, legend=None),
+        "size": quantitative("s", None, scale={"domain": [0, 1], "range": [14, 46]}, legend=None),
+        "tooltip": [
             tip("n", "feature"),
             quantitative("x", what, format=".3f"),
             quantitative("y", "\u2212log10 p", format=".1f"),
         ],
-    )
-    layers = [{**cloud, "transform": [{"filter": "datum.k === panel"}]}]
+    }
+    cloud = {
+        "data": {"name": "dots"},  # the page's script fills them in, as it does the cells of the heat map
+        "transform": [{"filter": "datum.k === panel"}],
+        "mark": {"type": "circle", "opacity": 0.9},
+        "encoding": encoding,
+    }
     return Figure(
         key="volcano",
         title="All features one by one, the selected ones marked",
         caption=_volcano_caption(findings, what),
-        specs=[plot(280, layers, params=[{"name": "panel", "value": 0}])],
+        specs=[plot(280, [cloud], params=[{"name": "panel", "value": 0}])],
         legend=[Legend("second", "dot", "selected features"), Legend("noise", "dot", "other features")],
     )
+
+
+# Cells of the figure in which other features are placed, finer than dots are wide.
+CELLS = (220, 120)
+
+
+def dots_of(findings: Findings) -> list[dict[str, Any]]:
+    """What the script needs to fill in the dots, by panel: selected features, and places of the others."""
+    found, most = findings.volcano, _most_marked(findings)
+    return [
+        {
+            "x": [_short(x) for x in panel.x[:most]],
+            "y": [_short(y) for y in panel.y[:most]],
+            "names": [found.names[int(j)] for j in panel.columns[:most]],
+            "others": _placed(panel.other_x, panel.other_y),
+        }
+        for panel in found.panels
+    ]
+
+
+def _placed(x: FloatArray, y: FloatArray) -> dict[str, Any] | None:
+    """Numbers of the cells that have a feature, each as the step from the one before: two digits for most."""
+    if not len(x):
+        return None
+    low = [float(each.min()) for each in (x, y)]
+    sizes = [(float(each.max()) - start) / n for each, start, n in zip((x, y), low, CELLS, strict=True)]
+    at = [
+        np.clip((each - start) / (size or 1.0), 0, n - 1).astype(np.intp)
+        for each, start, size, n in zip((x, y), low, sizes, CELLS, strict=True)
+    ]
+    cells = np.unique(at[0] * CELLS[1] + at[1])
+    return {"low": low, "sizes": sizes, "rows": CELLS[1], "steps": np.diff(cells, prepend=0)}
 
 
 def _sides(findings: Findings) -> str:
@@ -234,4 +261,5 @@ def _volcano_caption(findings: Findings, what: str) -> str:
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.4g}")
+    """As exact as a place in the figure and the tooltip need."""
+    return float(f"{value:.3g}")

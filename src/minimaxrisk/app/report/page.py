@@ -40,7 +40,7 @@ from minimaxrisk.app.report.figures import (
 )
 from minimaxrisk.app.report.findings import Findings, json_ready
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
-from minimaxrisk.app.report.gene_figures import N_STEPS, cells_of, heat_map_figure, volcano_figure
+from minimaxrisk.app.report.gene_figures import N_STEPS, cells_of, dots_of, heat_map_figure, volcano_figure
 from minimaxrisk.app.report.methods import methods
 from minimaxrisk.app.report.phrases import count, unbroken
 from minimaxrisk.app.report.tables import check_links, gene_links, gene_table
@@ -50,8 +50,8 @@ from minimaxrisk.guarantees.verification import verify
 
 # Pixels of the frame in a notebook; the page scrolls inside.
 FRAME_HEIGHT = 820
-# Rows of the table of features that are there from the start; the page's script adds the others when asked.
-MOST_ROWS = 1000
+# Cells of the table of features that are there from the start; the page's script adds the others when asked.
+MOST_CELLS = 2000
 # What would end a script element or a line, written so that JSON and JavaScript read the same character.
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -248,7 +248,8 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         )
         if figure is not None
     }
-    rows = tables.feature_rows(findings)
+    rows, feature_headers = tables.feature_rows(findings), tables.feature_headers(findings)
+    n_rows = MOST_CELLS // len(feature_headers)
     scripts = {"theme": asset("theme.js"), "vega": vega_bundle(), "report": asset("report.js")}
     markup = require("markupsafe").Markup
     page: str = _template().render(
@@ -259,8 +260,8 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         top_features=first_screen.top_features(findings),
         to_look_at=first_screen.samples_to_look_at(findings),
         figures=figures,
-        feature_headers=tables.feature_headers(findings),
-        feature_rows=rows[:MOST_ROWS],
+        feature_headers=feature_headers,
+        feature_rows=rows[:n_rows],
         gene_links=gene_links(findings, provenance.links),
         panels=[panel.name for panel in findings.volcano.panels],
         confusion=tables.confusion_rows(findings),
@@ -278,7 +279,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         policy=content_policy(list(scripts.values())),
         style=markup(asset("report.css") + more_colours(findings.data.n_classes)),
         scripts={name: markup(text) for name, text in scripts.items()},
-        island=markup(json_island(_drawings(findings, figures, rows, provenance))),
+        island=markup(json_island(_drawings(findings, figures, rows[n_rows:], provenance))),
     )
     return page
 
@@ -329,30 +330,62 @@ def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:
 def _drawings(
     findings: Findings,
     figures: Mapping[str, Figure],
-    rows: Sequence[tables.FeatureRow],
+    more: Sequence[tables.FeatureRow],
     provenance: Provenance,
 ) -> dict[str, Any]:
-    """What the page's script draws, adds and lets people save."""
+    """What the page's script draws, adds and lets people save; ``more`` are the last rows of the table."""
     plots = [
         {"id": f"plot-{figure.key}-{i}", "spec": {**spec, "config": CONFIG}}
         for figure in figures.values()
         for i, spec in enumerate(figure.specs)
     ]
-    headers, genes = gene_table(findings.features, findings.data.classes, provenance.annotations)
     return {
         "plots": plots,
         "cells": cells_of(findings.values) if "heatmap" in figures else None,
-        "more": [
-            {"cells": [row.name, row.supports, *row.cells], "is_rare": row.is_rare}
-            for row in rows[MOST_ROWS:]
-        ],
-        "genes": {"headers": headers, "rows": [[_short(cell) for cell in row] for row in genes]},
+        "dots": dots_of(findings) if "volcano" in figures else None,
+        "genes": _genes(findings, provenance.annotations),
+        "more": _more(findings, more, len(provenance.annotations)),
     }
 
 
-def _short(cell: Any) -> Any:
-    """Six digits of the numbers that the page saves; ``write_genes`` writes all."""
-    return float(f"{cell:.6g}") if isinstance(cell, float) else cell
+def _genes(findings: Findings, annotations: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The table that the page saves, in columns; those that are equal, such as differences of logarithms and
+    fold changes, are stored once.
+    """
+    headers, rows = gene_table(findings.features, findings.data.classes, annotations)
+    stored: dict[tuple[Any, ...], int] = {}
+    places = [
+        stored.setdefault(tuple(_short(header, row[k]) for row in rows), len(stored))
+        for k, header in enumerate(headers)
+    ]
+    return {"headers": headers, "places": places, "columns": list(stored)}
+
+
+# Digits of the numbers that the page saves, by how their header begins; ``write_genes`` writes all.
+DIGITS, FEWER_DIGITS = 6, {"mean": 5, "difference": 4, "log2": 4, "Welch": 3, "q": 2}
+
+
+def _short(header: str, cell: Any) -> Any:
+    if not isinstance(cell, float):
+        return cell
+    n = FEWER_DIGITS.get(header.split(maxsplit=1)[0].rstrip(","), DIGITS)
+    return float(f"{cell:.{n}g}")
+
+
+def _more(findings: Findings, rows: Sequence[tables.FeatureRow], n_annotations: int) -> dict[str, Any]:
+    """Rows that the script adds: its own numbers come from ``genes``, by the places of their headers.
+
+    ``last`` are the cells of t and q, which are those of the class that leads.
+    """
+    first = 1 + n_annotations
+    n_numbers = len(findings.features.coefficients) + findings.data.n_classes
+    return {
+        "from": findings.features.n_selected - len(rows),
+        "supports": first + 1,
+        "numbers": [first, *range(first + 2, first + 2 + n_numbers)],
+        "frequency": [] if findings.features.frequency is None else [-1],
+        "last": [row.cells[-2:] for row in rows],
+    }
 
 
 def require(module: str) -> Any:

@@ -10,6 +10,7 @@ the probabilities of ``predict_proba``.
 
 from __future__ import annotations
 
+from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import (
     capital,
@@ -306,20 +307,25 @@ def mixture(one: ErrorBound) -> str:
     return f"where {', '.join(shares[:-1])} and {shares[-1]}"
 
 
+TERMS = (", the sensitivity", ", the specificity")
+
+
 def by_class(findings: Findings) -> list[str]:
-    """Limits class by class, in the words of a clinic: sensitivity, specificity, predictive values."""
+    """Limits class by class in the words of a clinic, of two classes the one that is looked for first."""
     found = findings.guarantee
     if found is None or found.confidence_per_class is None:
         return []
-    texts = []
-    for one in found.per_class:
+    texts, classes = [], list(found.per_class)
+    if is_pair := len(classes) == 2:
+        classes = classes[:: -1 if looked_for([str(one.label) for one in classes]) else 1]
+    for one, term in zip(classes, TERMS if is_pair else [""] * len(classes), strict=True):
         seen = f"{one.n_errors:,} of {one.n_test:,} were not" if one.n_test else "none was held out"
-        texts.append(f"of {quoted(str(one.label))} at least {1.0 - one.limit:.1%} are recognised ({seen});")
-    if len(found.per_class) == 2:
-        first, second = (quoted(str(one.label)) for one in found.per_class)
-        texts.append(f"that is sensitivity and specificity if {first} is looked for, for {second} reversed;")
-    for label, value in found.predictive_values.items():
-        texts.append(f"of those called {quoted(str(label))} at least {value:.1%} are (predictive value);")
+        at_least = f"at least {1.0 - one.limit:.1%}"
+        texts.append(f"of {quoted(str(one.label))} {at_least} are recognised{term} ({seen});")
+    for one in classes:
+        if one.label in found.predictive_values:
+            value, name = found.predictive_values[one.label], quoted(str(one.label))
+            texts.append(f"of those called {name} at least {value:.1%} are (predictive value);")
     own = "a statement of its own" if found.prevalence is None else "at once with the bound above"
     confidence = percent(found.confidence_per_class)
     texts.append(f"all with {confidence} confidence, {own}, for the classifier of the hold-out.")

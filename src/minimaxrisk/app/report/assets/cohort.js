@@ -5,4 +5,5 @@
     root.dataset.chosen = "yes";
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
   });
+  root.dataset.ready = "yes";
 })();

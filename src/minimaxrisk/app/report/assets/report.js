@@ -33,16 +33,30 @@
 
   /* ---- figures ---- */
   const cells = () => {
-    const { places, samples, classes, features, values } = data.cells;
-    return values.flatMap((row, f) =>
-      row.map((v, i) => ({ x: places[i], f, v, s: samples[i], c: classes[i], n: features[f] })),
+    const { places, samples, classes, features, hundredths } = data.cells;
+    return hundredths.flatMap((row, f) =>
+      row.map((v, i) => ({ x: places[i], f, v: v / 100, s: samples[i], c: classes[i], n: features[f] })),
     );
   };
+
+  const dots = () =>
+    data.dots.flatMap(({ x, y, names, others }, k) => {
+      let cell = 0;
+      const inCell = (step) => {
+        cell += step;
+        const at = [Math.floor(cell / others.rows), cell % others.rows];
+        const [left, up] = at.map((place, i) => others.low[i] + (place + 0.5) * others.sizes[i]);
+        return { k, x: left, y: up, s: 0 };
+      };
+      const selected = names.map((n, i) => ({ k, x: x[i], y: y[i], s: 1, n }));
+      return [...(others ? others.steps.map(inCell) : []), ...selected];
+    });
 
   const draw = async ({ id, spec }) => {
     const place = byId(id);
     const isHeatMap = id.startsWith("plot-heatmap");
     if (isHeatMap) spec.datasets = { cells: cells() };
+    if (id.startsWith("plot-volcano")) spec.datasets = { dots: dots() };
     // ast: expressions are interpreted, since the page's policy allows no code made from text.
     const options = { ast: true, renderer: "svg", actions: false, defaultStyle: false, tooltip: showTooltip };
     const { view } = await vegaEmbed(place, { $schema: undefined, ...spec }, { mode: "vega-lite", ...options });
@@ -140,23 +154,46 @@
   };
 
   /* ---- rows beyond those that the page begins with, and a file of all of them ---- */
+  const { headers, places, columns } = data.genes;
+  const gene = (header, i) => columns[places.at(header)][i];
+
+  /* As tables.number of the Python code. */
+  const shown = (value) => {
+    if (value === null) return "";
+    const size = Math.abs(value);
+    let text = value === 0 ? "0" : value.toPrecision(4);
+    if (size >= 1e4) text = Math.round(value).toLocaleString("en");
+    if (size > 0 && size < 1e-4) text = value.toExponential(3).replace(/e-(\d)$/, "e-0$1");
+    return text.replaceAll("-", "\u2212");
+  };
+
   const addAll = () => {
-    for (const { cells, is_rare: isRare } of data.more.splice(0)) {
+    const { from, supports, numbers, frequency, last } = data.more;
+    last.splice(0).forEach((texts, k) => {
+      const i = from + k;
       const row = document.createElement("tr");
-      row.classList.toggle("rare", isRare);
-      cells.forEach((text, i) => {
-        const cell = document.createElement(i === 0 ? "th" : "td");
-        if (i === 0) cell.scope = "row";
-        const content = i < 2 ? document.createElement("bdi") : cell;
+      const cells = [
+        gene(0, i),
+        gene(supports, i),
+        ...numbers.map((header) => shown(gene(header, i))),
+        ...frequency.map((header) => `${Math.round(100 * gene(header, i))}%`),
+        ...texts,
+      ];
+      row.classList.toggle("rare", frequency.some((header) => gene(header, i) < 0.5));
+      cells.forEach((text, j) => {
+        const cell = document.createElement(j === 0 ? "th" : "td");
+        if (j === 0) cell.scope = "row";
+        const content = j < 2 ? document.createElement("bdi") : cell;
         content.textContent = text;
         if (content !== cell) cell.append(content);
         row.append(cell);
       });
       rows.push(row);
       table.tBodies[0].append(row);
-    }
+    });
     const button = byId("all-genes");
     if (button) button.remove();
+    filter();
   };
 
   const quoted = (cell) => {
@@ -165,7 +202,8 @@
   };
 
   const saveGenes = () => {
-    const lines = [data.genes.headers, ...data.genes.rows].map((row) => row.map(quoted).join(","));
+    const genes = columns[0].map((_, i) => headers.map((_, k) => gene(k, i)));
+    const lines = [headers, ...genes].map((row) => row.map(quoted).join(","));
     const file = new Blob(["\ufeff", lines.join("\n"), "\n"], { type: "text/csv" });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(file);
@@ -177,12 +215,10 @@
   if (table) {
     byId("save-genes").addEventListener("click", saveGenes);
     if (byId("all-genes")) {
-      byId("all-genes").addEventListener("click", () => {
-        addAll();
-        filter();
-      });
-      // Who looks for a name looks for it among all of them.
+      byId("all-genes").addEventListener("click", addAll);
+      // Who looks for a name, or for the largest, looks for it among all of them.
       search.addEventListener("focus", addAll, { once: true });
+      table.tHead.addEventListener("click", addAll, { once: true, capture: true });
     }
     rows.forEach(makeChoosable);
     [...table.tHead.rows[0].cells].forEach(makeSortable);
