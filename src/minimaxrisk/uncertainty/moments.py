@@ -77,8 +77,9 @@ def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
     # Rows of several blocks at a time, where they are short: there may be a thousand classes.
     at_a_time = max(1, SHORT // tau.shape[1])
     for first in range(0, len(coding.matrix), at_a_time):
-        own = tau[first : first + at_a_time, :]
-        codes = xp.asarray(asarray_like(tau, coding.matrix[first : first + at_a_time]), dtype=tau.dtype)
+        blocks = slice(first, min(first + at_a_time, len(coding.matrix)))
+        own = tau[blocks, :]
+        codes = xp.asarray(asarray_like(tau, coding.matrix[blocks]), dtype=tau.dtype)
         square = xp.zeros_like(own)
         for k, p in enumerate(moments.prior.tolist()):
             c = codes[:, k : k + 1]
