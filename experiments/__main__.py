@@ -12,17 +12,22 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from typer.main import get_command
+from experiments.harness.extras import advice
 
-from experiments.datasets.command import Folder
-from experiments.datasets.command import app as datasets_app
-from experiments.harness.reproduce import Reproduction, reproduce
-from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
-from experiments.rivals.page import fill_large_data, fill_page
-from experiments.suites import EVERY_ITEM, SUITES
-from minimaxrisk.app.cli import FAILED, INTERRUPTED
-from minimaxrisk.app.cli.app import WRONG_INPUT
+try:
+    import typer
+    from typer.main import get_command
+
+    from experiments.datasets.command import Folder
+    from experiments.datasets.command import app as datasets_app
+    from experiments.harness.reproduce import Reproduction, reproduce
+    from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
+    from experiments.rivals.page import fill_large_data, fill_page
+    from experiments.suites import EVERY_ITEM, SUITES
+    from minimaxrisk.app.cli import FAILED, INTERRUPTED
+    from minimaxrisk.app.cli.app import WRONG_INPUT
+except ImportError as error:
+    sys.exit(f"experiments: {advice(error)}")
 
 RESULTS = Path(__file__).parent / "results"
 

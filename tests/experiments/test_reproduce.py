@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +137,15 @@ def test_unknown_data_set_is_refused_before_any_work(tmp_path, capsys):
 def test_wrong_command_lines_are_explained(arguments, message, tmp_path, capsys):
     assert main([*arguments, "--out", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_without_its_packages_the_command_says_what_to_install():
+    lacking = "import sys; sys.modules['typer'] = None; import runpy; runpy.run_module('experiments')"
+    done = subprocess.run(
+        [sys.executable, "-c", lacking], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert re.fullmatch(r"experiments: .*typer.*pip install --editable .* --group reproduce\n", done.stderr)
 
 
 def test_quick_runs_leave_the_kept_results_alone():
