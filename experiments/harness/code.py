@@ -55,7 +55,11 @@ def reasons_why_older(
     now = measured_by(item) | {"settings": settings_fingerprint(item, settings)}
     if not code:
         return ["what measured it was not recorded"]
-    return [f"the {part} changed" for part in now if any(one.get(part, UNKNOWN) != now[part] for one in code)]
+    return [
+        f"the {part} changed since"
+        for part in now
+        if any(one.get(part, UNKNOWN) != now[part] for one in code)
+    ]
 
 
 def essence(text: str) -> str:

@@ -61,9 +61,10 @@ def why_older(folder: Path, item: Item) -> list[str]:
     return reasons_why_older(item, chosen.get("code", []), chosen["settings"])
 
 
-def older_note(reasons: Sequence[str]) -> str:
-    """What pages say about measurements that the code no longer makes."""
-    return f"**Older than the code**: {'; '.join(reasons)} since. What measures it again says so no more"
+def older_note(item: Item, reasons: Sequence[str]) -> str:
+    """What pages say about measurements that were made by other code."""
+    again = f"`python -m experiments {item.name}` measures it again"
+    return f"**Older than the code**: {'; '.join(reasons)}. {again}"
 
 
 def report_again(folder: Path, item: Item) -> tuple[Report, Settings, Sources]:
@@ -88,7 +89,7 @@ def item_text(
     if item.wanted and sources.names and not set(sources.names) & {*item.wanted, *item.replacements.values()}:
         notes.insert(0, "**None of the paper's data.** The verdicts are about other data")
     if older:
-        notes.insert(0, older_note(older))
+        notes.insert(0, older_note(item, older))
     if different:
         notes.append("settings that are not those of the paper's text: " + "; ".join(different))
     lines += ["", *(f"- {_sentence(note)}" for note in notes), "", *report_lines(report, item.name)]
