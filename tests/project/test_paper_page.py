@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -69,3 +71,16 @@ def test_comments_of_the_algorithms_have_all_line_numbers():
     # 5 to 7 is a range, and 14 is the end of the loop.
     assert numbers | {6, 14} == set(range(1, 16))
     assert {int(n) for n in re.findall(r"# (?:(?:\d) and )?(\d):", select)} | {3} == set(range(1, 6))
+
+
+def test_algorithm_1_runs_as_the_page_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    names = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(block, "paper.md", "exec"), names)
+    risks = names["model"].worst_case_errors_
+    assert len(risks) > 1
+    assert (np.diff(risks) <= 1e-9).all()
+    assert len(capsys.readouterr().out.split("]")) == 3
