@@ -26,8 +26,10 @@ from experiments.harness.sources import Sources, choose_sources, data_folder, lo
 from experiments.harness.summary import item_text, read_csv, text_again
 from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
+from experiments.paper.fitting import make_method
 from experiments.paper.scalability import random_fourier_features
 from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier
+from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.solvers import ConstraintGeneration
 from tests.in_process import cells_in_this_process, ok, verdicts, wine_with_few_samples, without_figures
@@ -279,6 +281,38 @@ def test_a_cell_of_table_2_is_what_one_computes_by_hand(hard):
     (whole,) = work_on("bounds-and-times", HARD | {"method": "MRC-IP", "fold": None})
     assert whole["worst_case_error"] == MinimaxRiskClassifier().fit(X, y).worst_case_error_
     assert (whole["n_samples"], whole["n_features"], whole["n_classes"]) == (60, 80, 2)
+
+
+def test_the_settings_of_the_text_and_of_the_scripts_are_asked_for_cell_by_cell(hard):
+    X, y = hard
+    sources, settings = Sources(("hard",)), Settings(n_max=20, k_max=3)
+    cells = [cell.settings for cell in bounds_and_times.plan(settings, sources)]
+    by_hand = {
+        "one-hot": MinimaxRiskClassifier(coding="one-hot"),
+        "as printed": MinimaxRiskClassifier(ConstraintGeneration(n_max=20, k_max=3, select="as-printed")),
+        "text": MinimaxRiskClassifier(
+            ConstraintGeneration(n_max=20, k_max=3, select="as-printed"),
+            coding="one-hot",
+            fit_intercept=False,
+        ),
+    }
+    found = {}
+    for variant, model in by_hand.items():
+        (cell,) = [cell for cell in cells if cell.get("variant") == variant]
+        (row,) = work_on("bounds-and-times", dict(cell))
+        with quiet_fits():
+            found[variant] = model.fit(X, y).worst_case_error_
+        assert row["worst_case_error"] == found[variant]
+    assert len(set(found.values())) == 3
+    cells = [cell.settings for cell in feature_selection.plan(settings, sources)]
+    solvers = {
+        variant: (cell["k_max"], make_method("MRC-CG", cell).solver.initial_features)
+        for variant in feature_selection.VARIANTS
+        for cell in cells
+        if cell.get("variant") == variant
+    }
+    both = ("correlation", "first-order")
+    assert list(solvers.values()) == [(k_max, start) for k_max in (3, 6) for start in both]
 
 
 def test_a_cell_of_table_3_scales_and_selects_on_training_rows_alone(hard):
