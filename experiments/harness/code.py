@@ -24,6 +24,7 @@ LIBRARY = Path(__file__).parents[2] / "src" / "minimaxrisk"
 # What R*, bounds, radii and selections follow from.
 ENGINE = ("engines", "features", "problem", "uncertainty")
 UNKNOWN = "unknown"
+NOT_RECORDED = "what measured it was not recorded"
 
 
 def measured_by(item: Item) -> dict[str, str]:
@@ -54,7 +55,7 @@ def reasons_why_older(
     """What is no longer as it was when the kept measurements were made; empty if all is."""
     now = measured_by(item) | {"settings": settings_fingerprint(item, settings)}
     if not code:
-        return ["what measured it was not recorded"]
+        return [NOT_RECORDED]
     return [
         f"the {part} changed since"
         for part in now

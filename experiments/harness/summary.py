@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.code import reasons_why_older, settings_fingerprint
+from experiments.harness.code import NOT_RECORDED, reasons_why_older, settings_fingerprint
 from experiments.harness.extras import require
 from experiments.harness.reporting import Claim, Figure, Item, Report, TextTable
 from experiments.harness.settings import Settings, differences_from_paper
@@ -64,7 +64,8 @@ def why_older(folder: Path, item: Item) -> list[str]:
 def older_note(item: Item, reasons: Sequence[str]) -> str:
     """What pages say about measurements that were made by other code."""
     again = f"`python -m experiments {item.name}` measures it again"
-    return f"**Older than the code**: {'; '.join(reasons)}. {again}"
+    perhaps = "Perhaps older" if NOT_RECORDED in reasons else "Older"
+    return f"**{perhaps} than the code**: {'; '.join(reasons)}. {again}"
 
 
 def report_again(folder: Path, item: Item) -> tuple[Report, Settings, Sources]:
