@@ -170,7 +170,8 @@ def _same_problem_table(rows: Sequence[Row]) -> TextTable:
     return TextTable(
         "### The same problem\n\n"
         f"R* of `{SAME_PROBLEM[0]}`, how far that of the others is from it (0: less than {SAME_RISK:g}), and "
-        "their time over ours; or why there is no R*. `first-order` stops at a certified gap of 0.001.",
+        "their time over ours; or why there is no R*. `first-order` stops at a certified gap of 0.001, or after "
+        "5000 steps.",
         ["problem", "R*", *(f"`{name}`" for name in others)],
         lines or [[NOTHING] * (len(others) + 2)],
     )
@@ -179,12 +180,10 @@ def _same_problem_table(rows: Sequence[Row]) -> TextTable:
 def _difference_cell(row: Row | None, ours: Row) -> str:
     if row is None:
         return "not measured"
+    if row["status"] == TIME_LIMIT:
+        return f"> {row['limit']:g} s"
     if row.get("worst_case_error") is None:
-        return (
-            f"> {row['limit']:g} s"
-            if row["status"] == TIME_LIMIT
-            else f"{row['status']} {row['detail']}".strip()
-        )
+        return row["status"] if row["status"] == SKIPPED else f"{row['status']}: {row['detail']}"
     difference = row["worst_case_error"] - ours["worst_case_error"]
     words = "0" if abs(difference) < SAME_RISK else f"{difference:+.1e}"
     ratio = time_ratio(row, ours)

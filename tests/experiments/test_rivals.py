@@ -121,7 +121,7 @@ def test_risks_stand_beside_each_other_or_the_reason_why_not():
     assert table.header[2:] == ["`full-lp`", "`first-order`", "`highs-full-lp`", "`mrcpy-gurobi`"]
     ((_, risk, *cells),) = table.lines
     assert risk == "0.200000"
-    assert cells == ["0, 5.00 times", "+3.0e-04, 10.0 times", "> 60 s", "refused licence size"]
+    assert cells == ["0, 5.00 times", "+3.0e-04, 10.0 times", "> 60 s", "refused: licence size"]
 
 
 def test_losses_name_who_is_better_and_nobody_else(study):
