@@ -170,8 +170,8 @@ def _same_problem_table(rows: Sequence[Row]) -> TextTable:
     return TextTable(
         "### The same problem\n\n"
         f"R* of `{SAME_PROBLEM[0]}`, how far that of the others is from it (0: less than {SAME_RISK:g}), and "
-        "their time over ours; or why there is no R*. `first-order` stops at a certified gap of 0.001, or after "
-        "5000 steps.",
+        "their time over ours; or why there is no R*. `first-order` stops at a certified gap of 0.001, or "
+        "after 5000 steps.",
         ["problem", "R*", *(f"`{name}`" for name in others)],
         lines or [[NOTHING] * (len(others) + 2)],
     )
