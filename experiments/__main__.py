@@ -12,17 +12,23 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from typer.main import get_command
+from experiments.harness.extras import advice
 
-from experiments.datasets.command import Folder
-from experiments.datasets.command import app as datasets_app
-from experiments.harness.reproduce import Reproduction, reproduce
-from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
-from experiments.rivals.page import fill_large_data, fill_page
-from experiments.suites import EVERY_ITEM, SUITES
-from minimaxrisk.app.cli import FAILED, INTERRUPTED
-from minimaxrisk.app.cli.app import WRONG_INPUT
+try:
+    import typer
+    from typer.main import get_command
+
+    from experiments.datasets.command import Folder
+    from experiments.datasets.command import app as datasets_app
+    from experiments.harness.reproduce import Reproduction, reproduce
+    from experiments.harness.settings import CHOICES, QUICK, Settings, with_texts
+    from experiments.harness.summary import write_summary
+    from experiments.rivals.page import fill_large_data, fill_page
+    from experiments.suites import EVERY_ITEM, SUITES
+    from minimaxrisk.app.cli import FAILED, INTERRUPTED
+    from minimaxrisk.app.cli.app import WRONG_INPUT
+except ImportError as error:
+    sys.exit(f"experiments: {advice(error)}")
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -82,6 +88,13 @@ def large_data_page(
     fill_large_data(out)
 
 
+def summaries() -> None:
+    """Write the summaries of all kept results anew; they tell which results are older than the code."""
+    for folder in sorted(path for path in RESULTS.iterdir() if path.name in SUITES):
+        write_summary(folder, SUITES.values())
+        _say(str(folder / "summary.md"))
+
+
 def default_folder(name: str, *, quick: bool) -> Path:
     """Where the results of a suite, or of an item of one, are kept; those of a quick run are not."""
     suite = next(key for key, suite in SUITES.items() if name == key or name in suite.items)
@@ -112,6 +125,7 @@ def _add_commands() -> None:
     for name, item in EVERY_ITEM.items():
         app.command(name, help=f"{item.title}.", epilog=epilog, rich_help_panel="Items")(run)
     app.command("page")(page)
+    app.command("summaries")(summaries)
     app.add_typer(datasets_app, name="datasets")
     app.command("large-data-page")(large_data_page)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from experiments import datasets
+from experiments.datasets.folder import COMMAND
 
 if TYPE_CHECKING:
     from experiments.datasets import DatasetInfo, DatasetStatus
@@ -45,7 +46,7 @@ def list_command(*, folder: Folder = None) -> None:
     typer.echo(f"\ndata folder: {home}{'' if home.is_dir() else ' (does not exist yet)'}")
     missing = sum(entry.path is None for entry in paper)
     if missing:
-        typer.echo(f"{missing} of {len(paper)} missing: python -m experiments datasets fetch NAME", err=True)
+        typer.echo(f"{missing} of {len(paper)} missing: {COMMAND} fetch NAME", err=True)
 
 
 @app.command("info")

@@ -25,6 +25,8 @@ from experiments.datasets.tables import manifest_rows, read_archive, read_table
 from minimaxrisk._utils.arrays import DataMatrix
 
 VARIABLE = "MINIMAXRISK_DATA"
+# What messages tell to type.
+COMMAND = "python -m experiments datasets"
 SUFFIXES = (".npz", ".mat", ".mat.zip", ".csv", ".csv.zip", ".zip")
 
 
@@ -174,7 +176,7 @@ def _description(name: str, found: Found) -> str:
 def _missing(name: str, home: Path) -> Exception:
     """The error that says what there is, and how to get what is not there."""
     rows = manifest_rows(home)
-    fetch = f"`minimaxrisk datasets fetch {name}` downloads it or says where to look."
+    fetch = f"`{COMMAND} fetch {name}` downloads it or says where to look."
     if name in rows:
         hint = f" {fetch}" if name in REGISTRY else ""
         return FileNotFoundError(

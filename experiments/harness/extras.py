@@ -11,8 +11,12 @@ def require(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        msg = (
-            f"The experiments need the package {module!r}, which could not be imported ({error}); in the "
-            'checkout, install it with: pip install --editable ".[plot]" --group reproduce'
-        )
-        raise ImportError(msg) from error
+        raise ImportError(advice(error)) from error
+
+
+def advice(error: ImportError) -> str:
+    """What to install where an import failed."""
+    return (
+        f"The experiments need packages, one of which could not be imported ({error}); in the checkout, "
+        'install them with pip 25.1 or newer: pip install --editable ".[plot]" --group reproduce'
+    )

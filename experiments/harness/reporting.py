@@ -78,6 +78,7 @@ class Item:
     environment: Callable[[], dict[str, Any]] = describe_environment
     limit_within: bool = False  # the limit is on a part of the work, which keeps it
     one_thread: bool = True  # for linear algebra, per process
+    measured_with: tuple[str, ...] = ()  # modules, besides its plan and work, that make its numbers
 
 
 def tidy(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
@@ -127,6 +128,30 @@ def verdict(truths: Sequence[bool]) -> str:
     if held == len(truths):
         return "holds"
     return "does not hold" if held == 0 else f"holds in part ({held} of {len(truths)})"
+
+
+# So many differences make a standard error that is worth comparing with.
+ENOUGH = 5
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean; not a number for a single value."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def is_above_zero(differences: Sequence[float]) -> bool | None:
+    """Whether their mean exceeds two of its standard errors; None where there are too few to know."""
+    if len(differences) < ENOUGH:
+        return None
+    return bool(np.mean(differences) > 2.0 * standard_error(differences))
+
+
+def ratio_range(ratios: Iterable[float]) -> str:
+    """The smallest and the largest ratio, as a verdict on what is called competitive."""
+    known = [ratio for ratio in ratios if np.isfinite(ratio)]
+    if not known:
+        return verdict([])
+    return f"{three_digits(min(known))} to {three_digits(max(known))} times"
 
 
 def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from experiments.datasets import list_datasets
 from experiments.harness.cells import FAILED, Cell, Outcome
+from experiments.harness.code import measured_by
 from experiments.harness.environment import fingerprint
 from experiments.harness.extras import require
 from experiments.harness.journal import Journal, exclusive
@@ -22,6 +23,7 @@ from experiments.harness.runner import run_cells
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, choose_sources, data_folder, load_source
 from experiments.harness.summary import (
+    code_of,
     keep_environments,
     remember_environment,
     write_item,
@@ -109,11 +111,12 @@ def _run_items(
     for plan in plans:
         item = plan.item
         # Before each item: the one before may have needed no new cell, and the description gone with it.
-        description = item.environment()
+        description = item.environment() | {"code": measured_by(item)}
         environment = fingerprint(description)
         remember_environment(out, environment, description)
         outcomes = _outcomes(plan, out / item.name / JOURNAL, jobs, environment)
-        write_item(out / item.name, item, tidy(outcomes), settings, plan.sources)
+        code = code_of(out, {outcome.environment for outcome in outcomes})
+        write_item(out / item.name, item, tidy(outcomes), settings, plan.sources, code=code)
         if _are_all_at_hand(out):
             keep_environments(out, _environments_in_use(out))
         write_summary(out, SUITES.values())

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from experiments.datasets import data_home, dataset_status, list_datasets, load_dataset
-from experiments.datasets.folder import VARIABLE
+from experiments.datasets.folder import COMMAND, VARIABLE
 from experiments.datasets.registry import near_match
 from minimaxrisk.datasets import make_expression
 
@@ -66,7 +66,7 @@ def choose_sources(
         else:
             missing.append(name)
     if missing:
-        notes.append(f"not at hand, so left out: {', '.join(missing)} (`minimaxrisk datasets fetch NAME`)")
+        notes.append(f"not at hand, so left out: {', '.join(missing)} (`{COMMAND} fetch NAME`)")
     if not names:
         names = list(fallback)
         notes += [f"used instead: {name}, {BUILT_IN[name]}" for name in fallback]
@@ -106,5 +106,5 @@ def _check_known(names: Sequence[str]) -> None:
         if name not in known:
             raise ValueError(
                 f"data set {name!r} is not at hand; there are {', '.join(known)}.{near_match(name, known)} "
-                "`minimaxrisk datasets list` shows all, `minimaxrisk datasets fetch NAME` gets one."
+                f"`{COMMAND} list` shows all, `{COMMAND} fetch NAME` gets one."
             )

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from experiments.harness.code import NOT_RECORDED, reasons_why_older, settings_fingerprint
 from experiments.harness.extras import require
 from experiments.harness.reporting import Claim, Figure, Item, Report, TextTable
 from experiments.harness.settings import Settings, differences_from_paper
@@ -27,23 +28,44 @@ FORMATS: dict[str, dict[str, Any]] = {"svg": {"metadata": {"Date": None}}, "png"
 
 
 def write_item(
-    folder: Path, item: Item, rows: Sequence[Mapping[str, Any]], settings: Settings, sources: Sources
+    folder: Path,
+    item: Item,
+    rows: Sequence[Mapping[str, Any]],
+    settings: Settings,
+    sources: Sources,
+    *,
+    code: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """The item's CSV, figures and its part of the summary."""
+    """The item's CSV, figures and its part of the summary; ``code`` tells what measured the rows."""
     report = item.report(settings, sources, rows)
     folder.mkdir(parents=True, exist_ok=True)
     _write_csv(folder / f"{item.name}.csv", rows)
-    chosen = {"settings": asdict(settings), "sources": asdict(sources)}
+    chosen: dict[str, Any] = {"settings": asdict(settings), "sources": asdict(sources)}
+    kept = settings_fingerprint(item, json.loads(json.dumps(chosen["settings"])))
+    chosen["code"] = [{**one, "settings": kept} for one in code]
     write_whole(folder / SETTINGS, json.dumps(chosen, indent=2) + "\n")
     for figure in report.figures:
         write_figure(folder, figure)
-    write_whole(folder / "report.md", item_text(item, report, settings, sources))
+    write_whole(folder / "report.md", text_again(folder, item))
 
 
 def text_again(folder: Path, item: Item) -> str:
     """The item's part of the summary from its CSV and settings alone."""
     report, settings, sources = report_again(folder, item)
-    return item_text(item, report, settings, sources)
+    return item_text(item, report, settings, sources, why_older(folder, item))
+
+
+def why_older(folder: Path, item: Item) -> list[str]:
+    """In words, why the kept measurements of an item are older than the code; empty if they are not."""
+    chosen = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    return reasons_why_older(item, chosen.get("code", []), chosen["settings"])
+
+
+def older_note(item: Item, reasons: Sequence[str]) -> str:
+    """What pages say about measurements that were made by other code."""
+    again = f"`python -m experiments {item.name}` measures it again"
+    perhaps = "Perhaps older" if NOT_RECORDED in reasons else "Older"
+    return f"**{perhaps} than the code**: {'; '.join(reasons)}. {again}"
 
 
 def report_again(folder: Path, item: Item) -> tuple[Report, Settings, Sources]:
@@ -54,7 +76,9 @@ def report_again(folder: Path, item: Item) -> tuple[Report, Settings, Sources]:
     return item.report(settings, sources, read_csv(folder / f"{item.name}.csv")), settings, sources
 
 
-def item_text(item: Item, report: Report, settings: Settings, sources: Sources) -> str:
+def item_text(
+    item: Item, report: Report, settings: Settings, sources: Sources, older: Sequence[str] = ()
+) -> str:
     """An item in Markdown; addresses of figures are relative to the summary."""
     lines = [f"## {item.title}", "", item.what]
     if sources.names:
@@ -65,6 +89,8 @@ def item_text(item: Item, report: Report, settings: Settings, sources: Sources) 
         notes.insert(0, "**A quick run.** So few folds and repetitions that the verdicts mean little")
     if item.wanted and sources.names and not set(sources.names) & {*item.wanted, *item.replacements.values()}:
         notes.insert(0, "**None of the paper's data.** The verdicts are about other data")
+    if older:
+        notes.insert(0, older_note(item, older))
     if different:
         notes.append("settings that are not those of the paper's text: " + "; ".join(different))
     lines += ["", *(f"- {_sentence(note)}" for note in notes), "", *report_lines(report, item.name)]
@@ -156,21 +182,29 @@ def _read_environments(out: Path) -> dict[str, Any]:
 
 def environment_lines(out: Path) -> list[str]:
     """On what the cells of the folder were measured."""
-    environments = _read_environments(out)
-    lines = ["Measured on", ""]
-    for about in environments.values():
+    lines = []
+    for about in _read_environments(out).values():
         parts = [f"{name} {number}" for name, number in about["packages"].items()]
         parts += about.get("threads", [])
         lines.append(
             f"- {about['processor']}, {about['cores']} cores, {about['memory_gb']} GB, {about['system']}, "
             f"Python {about['python']}, {', '.join(parts)}, revision {about['revision'] or 'unknown'}"
         )
-    if len(environments) > 1:
+    # Items differ in the code that measured them, which is no other environment.
+    lines = list(dict.fromkeys(lines))
+    if len(lines) > 1:
         lines += [
             "",
             "More than one environment: some cells come from an earlier run; times may not compare.",
         ]
-    return [*lines, ""]
+    return ["Measured on", "", *lines, ""]
+
+
+def code_of(out: Path, names: Collection[str]) -> list[dict[str, str]]:
+    """The code that these environments of the folder had, each once; empty fingerprints where unknown."""
+    known = _read_environments(out)
+    found = [known.get(name, {}).get("code", {}) for name in sorted(names)]
+    return [dict(one) for one in dict.fromkeys(tuple(sorted(each.items())) for each in found)]
 
 
 def _claims_table(claims: Sequence[Claim]) -> TextTable:

@@ -209,4 +209,5 @@ ITEM = Item(
     plan=plan,
     work=work,
     report=report,
+    measured_with=("experiments.paper.fitting",),
 )

@@ -18,6 +18,8 @@ from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.solvers import ConstraintGeneration
 
 MRC_CG, MRC_LP, MRC_IP, SVM_CG = "MRC-CG", "MRC-LP", "MRC-IP", "SVM-CG"
+# What MRC-CG and MRC-IP may be told besides; the library's defaults where a cell says nothing.
+OF_THE_SOLVER, OF_THE_MODEL = ("initial_features", "select"), ("coding", "fit_intercept")
 
 
 def make_method(name: str, settings: Mapping[str, Any]) -> Any:
@@ -25,13 +27,15 @@ def make_method(name: str, settings: Mapping[str, Any]) -> Any:
 
     SVM-CG takes the first two and runs until its own tolerance is met.
     """
+    model = {parameter: settings[parameter] for parameter in OF_THE_MODEL if parameter in settings}
     if name == MRC_CG:
         own = {parameter: settings[parameter] for parameter in ("n_max", "epsilon", "k_max")}
-        return MinimaxRiskClassifier(ConstraintGeneration(**own))
+        own |= {parameter: settings[parameter] for parameter in OF_THE_SOLVER if parameter in settings}
+        return MinimaxRiskClassifier(ConstraintGeneration(**own), **model)
     if name == SVM_CG:
         own = {parameter: settings[parameter] for parameter in ("n_max", "epsilon")}
         return L1SVMClassifier(solver=ConstraintGeneration(initial_features="first-order", **own))
-    return MinimaxRiskClassifier(solver={MRC_LP: "full-lp", MRC_IP: "interior-point"}[name])
+    return MinimaxRiskClassifier(solver={MRC_LP: "full-lp", MRC_IP: "interior-point"}[name], **model)
 
 
 def settings_of(name: str, n_max: int, epsilon: float, k_max: int | None) -> dict[str, Any]:

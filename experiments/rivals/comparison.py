@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from experiments.harness.cells import OK, SKIPPED, TIME_LIMIT
+from experiments.harness.cells import OK, REFUSED, SKIPPED, TIME_LIMIT
 from experiments.harness.reporting import Figure, Report, Row, TextTable, pick
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
@@ -18,6 +18,9 @@ from experiments.rivals.problems import OVER_FEATURES, SWEEPS
 BASELINES = ("auto", "constraint-generation", "full-lp")
 NOTHING = "-"
 NEGLIGIBLE_MEMORY = 10e6
+# Who solves the minimax problem, and the largest difference in R* that is none.
+SAME_PROBLEM = ("auto", "constraint-generation", "full-lp", "first-order", "highs-full-lp", "mrcpy-gurobi")
+SAME_RISK = 1e-6
 LOOSE, TIGHT = ("liblinear-svm", "liblinear-svm-converged"), "liblinear-svm-tight"
 
 
@@ -27,7 +30,13 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     sweeps = [sweep for sweep in SWEEPS.values() if pick(rows, sweep=sweep.name)] or [OVER_FEATURES]
     return Report(
         claims=(),
-        tables=[_ratio_table(rows), _growth_table(rows), _tolerance_table(rows), losses(rows)],
+        tables=[
+            _ratio_table(rows),
+            _same_problem_table(rows),
+            _growth_table(rows),
+            _tolerance_table(rows),
+            losses(rows),
+        ],
         figures=[
             Figure(
                 "benchmark-ratios",
@@ -44,7 +53,8 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         ],
         notes=[
             f"Medians of {settings.fit_repetitions} fits, or of as many as fit into "
-            f"{settings.fit_seconds:g} s; a fit of more than {settings.fit_limit:g} s is killed",
+            f"{settings.fit_seconds:g} s; a fit of more than {_limits(settings, rows)} s is killed",
+            *_lacking(rows),
             *_agreement(rows),
         ],
     )
@@ -127,6 +137,59 @@ def _ratio_table(rows: Sequence[Row]) -> TextTable:
     )
 
 
+def _limits(settings: Settings, rows: Iterable[Row]) -> str:
+    """In seconds: some fits may have been given more time than others."""
+    limits = {row["limit"] for row in rows if row.get("limit")} or {settings.fit_limit}
+    return " or ".join(f"{limit:g}" for limit in sorted(limits))
+
+
+def _lacking(rows: Sequence[Row]) -> list[str]:
+    """Which rivals have no row, on any problem or on some."""
+    nowhere = [name for name in RIVALS if not pick(rows, rival=name)]
+    groups = _by_problem(rows)
+    partly = {
+        name: [str(group[0]["problem"]) for group in groups if _row_of(group, name) is None]
+        for name in RIVALS
+        if name not in nowhere
+    }
+    notes = [f"Not measured in this run: {', '.join(nowhere)}"] if nowhere else []
+    return notes + [
+        f"{name} was not measured on {', '.join(problems)}" for name, problems in partly.items() if problems
+    ]
+
+
+def _same_problem_table(rows: Sequence[Row]) -> TextTable:
+    """R* of the solvers of one problem beside each other: the difference, or why there is none."""
+    others = [name for name in SAME_PROBLEM[1:] if pick(rows, rival=name)]
+    lines = []
+    for group in _by_problem(rows):
+        ours = _row_of(group, SAME_PROBLEM[0])
+        if ours and ours.get("worst_case_error") is not None:
+            cells = [_difference_cell(_row_of(group, name), ours) for name in others]
+            lines.append([_problem(group), f"{ours['worst_case_error']:.6f}", *cells])
+    return TextTable(
+        "### The same problem\n\n"
+        f"R* of `{SAME_PROBLEM[0]}`, how far that of the others is from it (0: less than {SAME_RISK:g}), and "
+        "their time over ours; or why there is no R*. `first-order` stops at a certified gap of 0.001, or "
+        "after 5000 steps.",
+        ["problem", "R*", *(f"`{name}`" for name in others)],
+        lines or [[NOTHING] * (len(others) + 2)],
+    )
+
+
+def _difference_cell(row: Row | None, ours: Row) -> str:
+    if row is None:
+        return "not measured"
+    if row["status"] == TIME_LIMIT:
+        return f"> {row['limit']:g} s"
+    if row.get("worst_case_error") is None:
+        return row["status"] if row["status"] == SKIPPED else f"{row['status']}: {row['detail']}"
+    difference = row["worst_case_error"] - ours["worst_case_error"]
+    words = "0" if abs(difference) < SAME_RISK else f"{difference:+.1e}"
+    ratio = time_ratio(row, ours)
+    return words if ratio is None else f"{words}, {as_ratio(ratio)} times"
+
+
 def _growth_table(rows: Sequence[Row]) -> TextTable:
     lines = []
     for name in rivals_of(rows):
@@ -202,6 +265,8 @@ def _ratio_cell(row: Row | None, ours: Row | None) -> str:
         return NOTHING
     ratio = time_ratio(row, ours)
     if ratio is None:
+        if row["status"] == REFUSED:
+            return f"refused: {row['detail']}"
         return str(row["status"]) if row["status"] != OK else NOTHING
     mark = "†" if row.get("converged") is False else ""
     return f"{'≥ ' if row['status'] == TIME_LIMIT else ''}{as_ratio(ratio)}{mark}"

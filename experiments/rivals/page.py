@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.harness.child import ROOT
-from experiments.harness.summary import environment_lines, report_again, report_lines
+from experiments.harness.summary import environment_lines, older_note, report_again, report_lines, why_older
 from experiments.rivals import reading, report_times, scale, speed, throughput
 from minimaxrisk.app.atomic import write_whole
 
@@ -28,7 +28,8 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
     whole, _, _ = report_again(out / report_times.NAME, report_times.ITEM)
     results = replace(measured, tables=measured.tables[:-1])
     lost = replace(measured, tables=measured.tables[-1:], figures=())
-    notes = [f"{note}." for note in measured.notes]
+    older = why_older(out / speed.NAME, speed.ITEM)
+    notes = [f"{note}." for note in (*([older_note(speed.ITEM, older)] if older else []), *measured.notes)]
     text = page.read_text(encoding="utf-8")
     figures = Path(os.path.relpath(out / speed.NAME, page.parent)).as_posix()
     text = fill(

@@ -123,4 +123,10 @@ ITEM = Item(
     environment=describe_environment,
     limit_within=True,
     one_thread=False,
+    measured_with=(
+        "experiments.rivals.adapters",
+        "experiments.rivals.clock",
+        "experiments.rivals.full_lp",
+        "experiments.rivals.problems",
+    ),
 )

@@ -182,7 +182,7 @@ def test_a_stand_in_never_answers_for_the_real_one(small_leukemia, tmp_path):
     (tmp_path / "MANIFEST.csv").write_text(",".join(COLUMNS) + f"\n{row}\n")
     assert list_datasets(tmp_path) == ["Leukemia_like"]
     assert load_dataset("Leukemia_like", tmp_path).data.shape == (4, 8)
-    with pytest.raises(FileNotFoundError, match="minimaxrisk datasets fetch Leukemia"):
+    with pytest.raises(FileNotFoundError, match="python -m experiments datasets fetch Leukemia"):
         load_dataset("Leukemia", tmp_path)
     *paper, other = dataset_status(tmp_path)
     assert [entry.name for entry in paper] == list(REGISTRY)

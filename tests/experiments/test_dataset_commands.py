@@ -8,6 +8,7 @@ import pytest
 
 from experiments import datasets
 from experiments.__main__ import main
+from experiments.datasets.folder import COMMAND
 from experiments.datasets.registry import REGISTRY
 from terminal import unwrapped
 
@@ -30,6 +31,13 @@ def home(tmp_path, monkeypatch):
 def run(capsys, *arguments):
     status = main(arguments)
     return status, *capsys.readouterr()
+
+
+def test_messages_name_a_command_that_exists(capsys):
+    python, option, package, *command = COMMAND.split()
+    assert [python, option, package] == ["python", "-m", "experiments"]
+    for name in ("list", "fetch"):
+        assert run(capsys, *command, name, "--help")[0] == 0
 
 
 def test_list(home, capsys):

@@ -84,12 +84,44 @@ def test_two_points_are_no_growth():
 
 
 def test_ratios_tell_killed_refused_and_unconverged_apart(study):
-    expected = ["study-1000 (50 x 1000)", "100 ms", "20.0", "≥ 600", "refused", "0.20†", "skipped"]
+    expected = [
+        "study-1000 (50 x 1000)",
+        "100 ms",
+        "20.0",
+        "≥ 600",
+        "refused: licence size",
+        "0.20†",
+        "skipped",
+    ]
     assert tables(study)[0].lines == [expected]
     assert tables([study[2], study[0] | {"status": REFUSED, "median_seconds": None}])[0].lines[0][1:] == [
         "refused: ",
         "time limit",
     ]
+
+
+def test_rivals_without_a_row_are_named(study):
+    notes = report(Settings(), Sources(()), study).notes
+    missing = next(note for note in notes if note.startswith("Not measured in this run: "))
+    measured = {row["rival"] for row in study}
+    assert missing.split(": ")[1].split(", ") == [name for name in RIVALS if name not in measured]
+    partly = report(Settings(), Sources(()), [*study, row("auto", 0.1, d=2000)]).notes
+    assert "full-lp was not measured on study-2000" in partly
+
+
+def test_risks_stand_beside_each_other_or_the_reason_why_not():
+    rows = [
+        row("auto", 0.1, worst_case_error=0.2),
+        row("full-lp", 0.5, worst_case_error=0.2 + 1e-9),
+        row("first-order", 1.0, worst_case_error=0.2003),
+        row("highs-full-lp", status=TIME_LIMIT),
+        row("mrcpy-gurobi", status=REFUSED, detail="licence size"),
+    ]
+    table = tables(rows)[1]
+    assert table.header[2:] == ["`full-lp`", "`first-order`", "`highs-full-lp`", "`mrcpy-gurobi`"]
+    ((_, risk, *cells),) = table.lines
+    assert risk == "0.200000"
+    assert cells == ["0, 5.00 times", "+3.0e-04, 10.0 times", "> 60 s", "refused: licence size"]
 
 
 def test_losses_name_who_is_better_and_nobody_else(study):
@@ -103,8 +135,8 @@ def test_what_a_tolerance_leaves_undone(study):
         row("liblinear-svm-converged", 0.05, objective=10.001),
         row("liblinear-svm-tight", 0.8, objective=10.0),
     ]
-    assert tables([study[0], *svm])[2].lines == [["study-1000 (50 x 1000)", "1.0e-01", "1.0e-04", "8.00"]]
-    assert tables([study[0], *svm[:2]])[2].lines == [["-"] * 4]
+    assert tables([study[0], *svm])[3].lines == [["study-1000 (50 x 1000)", "1.0e-01", "1.0e-04", "8.00"]]
+    assert tables([study[0], *svm[:2]])[3].lines == [["-"] * 4]
 
 
 def test_losses_name_problems_on_which_we_were_stopped(study):

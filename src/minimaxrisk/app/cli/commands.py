@@ -426,7 +426,7 @@ def demo_command(
         Path, typer.Option(metavar="FOLDER", help="For table, model and report: --out tour")
     ] = Path("minimaxrisk-demo"),
 ) -> None:
-    """Make a report from a table, and show on four studies what its numbers are worth.
+    """Make a report from a table, then show on further studies what its numbers are worth.
 
     First the command fit on a file, then simulated and real data.
 

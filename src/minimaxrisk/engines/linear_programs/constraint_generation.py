@@ -1,5 +1,9 @@
 """MRC-CG, Algorithm 1 of the paper: solve with few components of Phi, add those that the solution violates.
 
+``constraint_generation`` is Algorithm 1 and ``select_components`` its SELECT, Algorithm 2; comments have the
+paper's line numbers. To run what is printed: ``ConstraintGeneration(select="as-printed", k_max=10)`` as the
+solver of ``MinimaxRiskClassifier(coding="one-hot", fit_intercept=False)``.
+
 Where it starts (``by_correlation``, ``by_first_order``, ``by_columns``) decides how many rounds are needed,
 never the answer. Started with all components (``full_lp``) it is MRC-LP of the paper, the reference that the
 faster engines must meet.
@@ -396,49 +400,54 @@ def constraint_generation(
     time if the first program is large. The pair returned is the best one certified, whichever way the loop
     ends.
     """
+    # Line 1, mu = 0.
     best = warm_start.best if warm_start else Solution.trivial(problem, objective)
     best.solver = best.solver or "constraint-generation"
     inner = InnerPoint(problem.centre, problem.tau)
     is_as_printed = select == "as-printed"
     accepted = epsilon if is_as_printed else _accepted_violation(problem, epsilon)
-    incoming, outgoing = np.unique(start), np.empty(0, dtype=np.intp)
+    chosen = Selection(np.empty(0), np.unique(start), np.empty(0, dtype=np.intp))
     previous = np.inf
     # HiGHS must be more accurate than the violations that count.
     tolerance = max(SMALLEST_TOLERANCE, min(1e-7, epsilon / 10.0))
     master = Master(problem, objective, tolerance=tolerance, presolve=presolve, deadline=deadline)
     with closing(master):
         try:
+            # Lines 5 to 7: k = n_rounds + 1; the program before the paper's loop is the first round here.
             for n_rounds in count() if max_iter is None else range(max_iter + 1):
-                # 1) Update the set of components and solve, hot from the last basis.
-                master.drop(outgoing)
-                master.add(incoming)
+                # Line 12, I <- J, and lines 8 and 10: the last basis, which HiGHS goes on from, is mu^{k-1}.
+                master.drop(chosen.outgoing)
+                master.add(chosen.incoming)
+                n_added, n_removed = len(chosen.incoming), len(chosen.outgoing)
                 if n_rounds == 0 and warm_start is not None:
                     master.warm_start(warm_start.guess, warm_start.max_pivots)
+                # Lines 2 and 9, LPSOLVE. We solve the dual D_J: alpha is its solution, with the masses of an
+                # instance and a set of labels added up by label, and lines 3 and 11, mu^k, its multipliers.
                 found = master.solve()
-                n_added, n_removed = len(incoming), len(outgoing)
-                # 2) Price all components with one product, and certify the pair.
-                moments = problem.moments_of(found.distribution)
-                violation = (np.abs(moments - problem.tau) - problem.lam).ravel()
+                moments = problem.moments_of(found.distribution)  # F'alpha
+                # R^k, here by its definition and not by what the solver says, and a lower bound.
                 current = _certify(problem, objective, found, moments, best)
                 reach = inner.approach(problem, objective, found.distribution, moments, best)
-                # 3) SELECT.
-                by_violation = is_as_printed or current < previous - STRICT_DECREASE
-                violated = violation > accepted
-                violated[master.components] = False
-                incoming = first_by(n_max, np.flatnonzero(violated), -violation if by_violation else reach)
-                # A component leaves, by position, if its constraint has room and its multiplier is zero.
-                over_satisfied = found.is_basic & (violation[master.components] < -ROOM)
-                outgoing = np.flatnonzero(over_satisfied & by_violation)
+                # Lines 4 and 13, SELECT.
+                as_printed = is_as_printed or current < previous - STRICT_DECREASE
+                chosen = select_components(
+                    problem,
+                    moments,
+                    found,
+                    n_max=n_max,
+                    accepted=accepted,
+                    reach=None if as_printed else reach,
+                )
                 previous = min(previous, current)
-                best.converged = len(incoming) == 0 or best.gap <= gap_tol
-                # 4) Report.
+                # Line 6, J without I is empty. A certified gap is enough as well.
+                best.converged = len(chosen.incoming) == 0 or best.gap <= gap_tol
                 best.report(
                     monitor,
                     current,
                     n_features=len(master.components),
                     n_added=n_added,
                     n_removed=n_removed,
-                    max_violation=max(0.0, float(violation.max())),
+                    max_violation=max(0.0, float(chosen.violation.max())),
                     vertex="HiGHS",
                     n_pivots=found.n_pivots,
                 )
@@ -451,8 +460,47 @@ def constraint_generation(
                 best.report(monitor, best.upper, n_features=0)
         except KeyboardInterrupt:
             best.interrupted = True
+    # Line 15: I*, mu* and R*, those of the best pair, which the last one need not be.
     best.settle(problem, objective)
     return best
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What SELECT finds: v of all components, those that enter, and positions in I of those that leave."""
+
+    violation: FloatArray
+    incoming: IntArray
+    outgoing: IntArray
+
+
+def select_components(
+    problem: Box,
+    moments: FloatArray,
+    found: MasterSolution,
+    *,
+    n_max: int,
+    accepted: FloatArray | float,
+    reach: FloatArray | None,
+) -> Selection:
+    """SELECT, Algorithm 2 of the paper, by its numbers of lines; ``accepted`` is its epsilon.
+
+    With ``reach``, where the bound stands still, it departs from print: the components that it ranks first
+    enter, and none leaves.
+    """
+    subset = found.stage.components  # I
+    # 1: v = |F'alpha - tau| - lambda.
+    violation = (np.abs(moments - problem.tau) - problem.lam).ravel()
+    # 2: J = {i in I: v_i = 0}. Those leave that have room. Only basic rows may: the others have a
+    # multiplier, and the last basis would be none without them.
+    leaves = found.is_basic & (violation[subset] < -ROOM) & (reach is None)
+    # 3 and 4: A, the n_max largest v_i, of which only those above epsilon. None is in I, whose constraints
+    # hold but for the tolerance of the solver.
+    violated = violation > accepted
+    violated[subset] = False
+    incoming = first_by(n_max, np.flatnonzero(violated), -violation if reach is None else reach)
+    # 5: J and A together are I, less those that leave, with those that enter.
+    return Selection(violation, incoming, np.flatnonzero(leaves))
 
 
 @dataclass

@@ -1,0 +1,87 @@
+"""Kept results and the code that measured them: what is older is said, by fingerprints and not by dates."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from experiments.__main__ import RESULTS
+from experiments.harness import code
+from experiments.harness.code import LIBRARY, engine_fingerprint, essence, experiment_fingerprint
+from experiments.harness.summary import SETTINGS, text_again, why_older
+from experiments.paper import epsilon, n_max
+from experiments.rivals.page import PAGE
+from experiments.rivals.speed import ITEM as SPEED
+from experiments.suites import SUITES
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_summaries_tell_which_results_are_older_than_the_code(suite):
+    """Fails after a change of the engine: measure again, or `python -m experiments summaries`."""
+    summary = RESULTS / suite / "summary.md"
+    if not summary.exists():
+        pytest.skip(f"there are no results of {suite}")
+    text = summary.read_text(encoding="utf-8")
+    for name, item in SUITES[suite].items.items():
+        if (RESULTS / suite / name / SETTINGS).exists():
+            assert text_again(RESULTS / suite / name, item) in text, name
+
+
+def test_the_page_of_the_benchmark_tells_if_it_is_older():
+    """Fails after a change of the engine: `python -m experiments page`."""
+    is_older = bool(why_older(RESULTS / "rivals" / SPEED.name, SPEED))
+    assert ("lder than the code" in PAGE.read_text(encoding="utf-8")) == is_older
+
+
+def test_a_constant_of_the_engine_makes_results_older(tmp_path, monkeypatch):
+    shutil.copytree(LIBRARY, tmp_path / "minimaxrisk")
+    library = tmp_path / "minimaxrisk"
+    before = engine_fingerprint(library)
+    assert before == engine_fingerprint()
+    file = library / "engines" / "linear_programs" / "constraint_generation.py"
+    text = file.read_text(encoding="utf-8")
+    recorded = [code.measured_by(epsilon.ITEM) | {"settings": code.settings_fingerprint(epsilon.ITEM, {})}]
+    assert code.reasons_why_older(epsilon.ITEM, recorded, {}) == []
+
+    def now(changed):
+        assert changed != text
+        file.write_text(changed, encoding="utf-8")
+        engine_fingerprint.cache_clear()
+        code._essence_of.cache_clear()
+        found = engine_fingerprint(library)
+        monkeypatch.setattr(code, "engine_fingerprint", lambda: found)
+        return code.reasons_why_older(epsilon.ITEM, recorded, {})
+
+    assert now(text.replace("# Of the start:", "# About the start:")) == []
+    assert now(text.replace("N_STEPS = 30", "N_STEPS = 31")) == ["the engine changed since"]
+
+
+def test_the_experiment_and_its_settings_count_and_its_report_does_not():
+    item = epsilon.ITEM
+    assert experiment_fingerprint(replace(item, report=n_max.report)) == experiment_fingerprint(item)
+    assert experiment_fingerprint(replace(item, work=n_max.work)) != experiment_fingerprint(item)
+    assert experiment_fingerprint(replace(item, measured_with=())) != experiment_fingerprint(item)
+    recorded = [code.measured_by(item) | {"settings": code.settings_fingerprint(item, {"n_max": 100})}]
+    assert code.reasons_why_older(item, recorded, {"n_max": 100}) == []
+    assert code.reasons_why_older(item, recorded, {"n_max": 50}) == ["the settings changed since"]
+    assert code.reasons_why_older(item, [], {}) == ["what measured it was not recorded"]
+    assert code.reasons_why_older(item, [{}], {})[0] == "the engine changed since"
+
+
+def test_words_are_no_essence():
+    text = 'def f(x):\n    """Twice."""\n\n    # why\n    return "#" + x  # so\n'
+    assert essence(text) == 'def f(x):\nreturn "#" + x'
+
+
+def test_settings_of_kept_results_are_those_that_were_measured():
+    """A settings.json that was changed by hand, or a CSV of another run, is noticed."""
+    for suite in SUITES:
+        for name, item in SUITES[suite].items.items():
+            path = RESULTS / suite / name / SETTINGS
+            if path.exists():
+                chosen = json.loads(path.read_text(encoding="utf-8"))
+                kept = {one["settings"] for one in chosen.get("code", [])}
+                assert kept <= {code.settings_fingerprint(item, chosen["settings"])}, name
