@@ -148,11 +148,13 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         A certified lower bound on the same: the error on a distribution of the set. It is about this rule
         alone; that of ``MinimaxRiskClassifier`` is about all rules.
     optimality_gap_ : float
-        The difference of the two.
+        The difference of the two: rounding up to 500 masses, which are samples times classes, and up to 1e-6
+        beyond.
     worst_case_distribution_ : ndarray of shape (n_samples, n_classes)
         The distribution that proves ``worst_case_error_lower_``.
     worst_case_proof_ : LinearRule
-        The affine function above the loss that proves ``worst_case_error_``.
+        The affine function above the loss that proves ``worst_case_error_``; it uses about as many columns as
+        there are samples, for each class.
     tau_, lambda_ : ndarray of shape (1 or n_classes, n_features [+ 1])
         Estimated means and radii of the features, which are the set, as for ``MinimaxRiskClassifier``.
     radius_, radius_seed_, coverage_, coverage_remarks_, coding_ : float, int, tuple, str or None
