@@ -22,7 +22,7 @@ from minimaxrisk._utils.notices import silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.engines.radius_path.radii import RadiusFamily, Report, SolvedRadius, radius_path
+from minimaxrisk.engines.radius_path.radii import GAP, RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import SCORE, start_over
 from minimaxrisk.estimators.prediction import ProbabilityMixin
@@ -79,16 +79,18 @@ def solve_path(
     *,
     posed: PosedBox | None = None,
     everywhere: bool = False,
+    gap: float = GAP,
     report: Report = lambda solved: None,
 ) -> SolvedPath:
     """Solve for the radii, which ascend strictly, with the parameters of a ``MinimaxRiskClassifier``.
 
-    On features that were ``posed`` before, if they are given.
+    On features that were ``posed`` before, if they are given. A larger ``gap`` than the usual is allowed, not
+    asked for: where a vertex is followed, it is exact.
     """
     rule = Multiple(ascending[-1])
     with suitable_threads(len(data.labels)):
         problem = (pose_by(model, data, rule) if posed is None else posed.with_radii(rule)).problem
-        family = RadiusFamily(problem, ascending[0], ascending[-1])
+        family = RadiusFamily(problem, ascending[0], ascending[-1], gap)
         solved = radius_path(family, ascending[::-1], everywhere=everywhere, report=report)
     return SolvedPath(problem, solved[::-1], family.is_concave)
 
@@ -99,6 +101,8 @@ N_RADII, SMALLEST_FRACTION = 20, 0.01
 N_BETWEEN = 9
 # A little beyond the radius at which nothing is selected, where rounding has no say.
 BEYOND = 1.001
+# What is enough for predictions of left-out samples.
+FOLD_GAP = 1e-4
 # Losses closer than this are equal: folds may be added up in another order.
 TIE = 1e-12
 
@@ -248,7 +252,7 @@ class LossOfRadii:
     def __call__(self, fold: Fold) -> FloatArray:
         train, test = fold
         data = self.sample.rows(train).checked_by(self.estimator)
-        path = solve_path(self.estimator, data, self.radii)
+        path = solve_path(self.estimator, data, self.radii, gap=FOLD_GAP)
         rules = [path.rule(one) for one in path.solved]
         left_out = self.sample.rows(test)
         # The class with the largest score, also where the classifier itself draws labels.
