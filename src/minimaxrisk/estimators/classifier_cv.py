@@ -84,8 +84,8 @@ def solve_path(
 ) -> SolvedPath:
     """Solve for the radii, which ascend strictly, with the parameters of a ``MinimaxRiskClassifier``.
 
-    On features that were ``posed`` before, if they are given. Where a vertex is followed, the bounds are nearer
-    to each other than ``gap``.
+    On features that were ``posed`` before, if they are given. Where a vertex is followed, the bounds are
+    nearer to each other than ``gap``.
     """
     rule = Multiple(ascending[-1])
     with suitable_threads(len(data.labels)):
@@ -101,8 +101,9 @@ N_RADII, SMALLEST_FRACTION = 20, 0.01
 N_BETWEEN = 9
 # A little beyond the radius at which nothing is selected, where rounding has no say.
 BEYOND = 1.001
-# The gap of folds with several classes, whose vertices take half of the time. Of 1e-3 another radius is chosen
-# on Lung_1543, of 1e-4 the same as of 1e-8 on all real sets. Two classes have theirs at little cost.
+# The gap of folds with several classes, whose vertices take half of the time. With 1e-3 another radius is
+# chosen on Lung_1543, with 1e-4 the same as with 1e-8 on all real sets. Two classes have theirs at little
+# cost.
 FOLD_GAP_OF_SEVERAL = 1e-4
 # Losses closer than this are equal: folds may be added up in another order.
 TIE = 1e-12
