@@ -31,8 +31,8 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 NEAR = 1e-6
 MOST_ITERATIONS = 60
 # Masses up to which the vertex is worth its time. Beyond, the interior point's own pair is the certificate.
-# It goes on to a smaller gap, if it can, and then small coefficients are cleared as long as the gap is at most
-# NEAR. That leaves as many as the vertex has: 449 and 447 on Lung_1543, 199 and 199 on Arcene.
+# It goes on to a smaller gap, if it can, and then small coefficients are cleared as long as the gap is at
+# most NEAR. That leaves as many as the vertex has: 449 and 447 on Lung_1543, 199 and 199 on Arcene.
 MOST_MASSES_OF_VERTEX, INTERIOR_GAP = 500, 1e-8
 # For more instances the factors of the one-hot coding, n x n for each class, would be too large.
 MOST_INSTANCES_ONE_HOT = 1000
