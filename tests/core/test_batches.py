@@ -164,10 +164,9 @@ def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
         settings = EngineSettings("auto", max_iter=50)
     else:
         monkeypatch.setattr(engine, "MOST_INSTANCES", {"signed": 19, "one-hot": 19})
-        monkeypatch.setattr(dispatch, "MOST_INSTANCES", {"signed": 19, "one-hot": 19})
     posed = pose(data, rule=Multiple(1.0), **choices)
     assert not can_share(posed.problem, settings)
-    assert dispatch.problems_at_a_time(posed.problem, settings) == (1 if kind in ("sparse", "large") else 8)
+    assert dispatch.problems_at_a_time(posed.problem, settings) == (1 if kind == "sparse" else 8)
     forget(monkeypatch)
     (bounds,) = dispatch.bound_minimax_risks([posed.problem], settings, Enough(1e-6))
     exact = interior_point(posed.problem, SETTINGS)

@@ -30,6 +30,7 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.estimators import classifier_cv
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.solvers import InteriorPoint
@@ -118,6 +119,28 @@ def test_three_classes_dense_and_sparse(thin_classes, container):
     X, y, scoring, losses = thin_classes
     model = MinimaxRiskClassifierCV(radii=RADII, cv=2, scoring=scoring).fit(container(X), y)
     np.testing.assert_allclose(model.cv_results_["fold_losses"], losses, atol=1e-6)
+
+
+def test_folds_of_several_classes_end_short_of_a_vertex(three_classes, monkeypatch):
+    X, y = three_classes
+    gaps, plain = [], classifier_cv.solve_path
+
+    def noted(*arguments, **options):
+        path = plain(*arguments, **options)
+        gaps.append([one.upper - one.lower for one in path.solved])
+        return path
+
+    monkeypatch.setattr(classifier_cv, "solve_path", noted)
+    rough = MinimaxRiskClassifierCV(radii=RADII, cv=2).fit(X, y)
+    assert max(gaps[0]) <= 1e-8  # of all samples, to count columns
+    assert 1e-8 < max(gaps[1] + gaps[2]) <= 1e-4
+    monkeypatch.setattr(classifier_cv, "FOLD_GAP_OF_SEVERAL", 1e-8)
+    exact = MinimaxRiskClassifierCV(radii=RADII, cv=2).fit(X, y)
+    assert max(gaps[4] + gaps[5]) <= 1e-8
+    np.testing.assert_array_equal(rough.cv_results_["fold_losses"], exact.cv_results_["fold_losses"])
+    counts = [each.cv_results_["n_features"] for each in (rough, exact)]
+    assert (counts[0] >= counts[1]).all()
+    assert (counts[0] <= 1.3 * counts[1] + 5).all()
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy", "neg_log_loss"])

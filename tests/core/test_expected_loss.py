@@ -46,6 +46,24 @@ def test_both_bounds_are_those_of_the_full_program(n, d, n_classes, coding, radi
         assert found.upper - found.lower <= 1e-7
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (3, "one-hot")])
+def test_many_masses_end_inside(n_classes, coding, seed, monkeypatch):
+    """No vertex is looked for, and the proof is hardly larger than that of one."""
+    rng = np.random.default_rng(seed)
+    problem = some_problem(rng, 25, 60, n_classes, rng.choice([0.3, 1.0, 3.0]), coding)
+    loss = rng.random((n_classes, problem.n_instances))
+    at_vertex = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+    monkeypatch.setattr(expected_loss, "MOST_MASSES_OF_VERTEX", problem.centre.size - 1)
+    monkeypatch.setattr(expected_loss, "constraint_generation", None)
+    found = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+    exact = by_full_program(problem, loss)
+    assert found.lower - 1e-9 <= exact <= found.upper + 1e-9
+    assert found.gap <= 1e-6
+    assert found.converged
+    assert len(found.stage.components) <= len(at_vertex.stage.components) + 5
+
+
 def test_sparse_data():
     rng = np.random.default_rng(1)
     problem = some_problem(

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import reference
+from minimaxrisk.features import dense
 from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
 from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.problem import rule
@@ -166,6 +167,21 @@ def test_parts_keep_the_choices(kind, fit_intercept, is_known, request):
         "pairs, array-api": DeviceFeatures,
     }
     assert isinstance(found.problem.features, kinds.get(kind, object))
+
+
+def test_parts_share_a_pass_and_are_copied_by_pieces(monkeypatch):
+    """What a part holds does not depend on the pieces by which it is copied, to the last bit."""
+    monkeypatch.setattr(dense, "PIECE_ELEMENTS", 70)
+    data = some_data(2)
+    whole = pose(data, **CHOICES)
+    passes = whole.problem.features.n_passes
+    rows = [np.arange(3, 24), np.r_[0:9, 12:23]]
+    found = pose_parts(whole, data, rows, rule=Multiple(1.0), standardize=True, copy="auto")
+    assert whole.problem.features.n_passes == passes + 1
+    for posed in found:
+        part = posed.problem.features
+        expected = (whole.problem.features.values[part.rows] - part.shift) * part.factor
+        np.testing.assert_array_equal(part.copied().values, expected)
 
 
 # ---- the support vector machine

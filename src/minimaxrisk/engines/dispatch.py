@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.batched.engine import MOST_INSTANCES, Found, batch_size, can_share, solve_together
+from minimaxrisk.engines.batched.engine import Found, batch_size, can_share, solve_together
 from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
@@ -130,8 +130,8 @@ def problems_at_a_time(problem: Box, settings: EngineSettings) -> int:
     """How many problems like this one are best given to the functions above together."""
     if can_share(problem, settings):
         return batch_size(problem)
-    # Small problems that are solved one by one may still share the pass that takes their moments.
-    return problem.features.labellings_per_pass if problem.n_instances <= MOST_INSTANCES["signed"] else 1
+    # Problems that are solved one by one may still share the pass that takes their moments.
+    return problem.features.labellings_per_pass
 
 
 def _together(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Found | None]:

@@ -221,7 +221,7 @@ class _Rounds:
                 # 1) Solve the sub-program.
                 program = Subprogram(self.problem, self._means, self._chosen)
                 settings, start = replace(self._remaining(), gap_tol=gap), self._start_of(program)
-                found = interior_approach(program.problem, settings, self._tell, start)
+                found = interior_approach(program.problem, settings, self._tell, start=start)
                 if found is None:
                     return "stuck"
                 # 2) Price all instances.

@@ -304,20 +304,24 @@ class Solution:
 LARGEST_LOSS = 1e-6
 
 
-def drop_small_coefficients(problem: Box, best: Solution, gap_tol: float) -> None:
+def drop_small_coefficients(
+    problem: Box, best: Solution, gap_tol: float, objective: Objective | None = None
+) -> None:
     """Clear small coefficients of a solution that is not at a vertex, where few are exactly zero.
 
-    A gap within the tolerance stays within it; a larger one grows by no more than the tolerance.
+    A gap within the tolerance stays within it; a larger one grows by no more than the tolerance. The
+    objective is that of the problem unless another is given.
     """
     components, values = best.stage.components, best.stage.values
-    nothing = Solution.trivial(problem, problem.objective).upper
+    objective = problem.objective if objective is None else objective
+    nothing = Solution.trivial(problem, objective).upper
     allowed = best.lower + gap_tol
     if best.upper > allowed:
         allowed = best.upper + min(gap_tol, LARGEST_LOSS)
     size = np.abs(values)
     for fraction in 10.0 ** np.arange(-1.0, -9.0, -1.0):
         kept = size > fraction * size.max(initial=0.0)
-        upper = upper_bound_of_some(problem, problem.objective, components[kept], values[kept])
+        upper = upper_bound_of_some(problem, objective, components[kept], values[kept])
         if upper <= min(allowed, nothing):
             best.stage, best.upper = Stage(components[kept], values[kept]), upper
             return

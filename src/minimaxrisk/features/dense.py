@@ -323,7 +323,15 @@ class DensePart(ImplicitFeatures):
 
     def copied(self) -> DenseFeatures:
         self.n_passes += 1
-        return self.some_rows(np.arange(len(self.rows)), after=np.empty((0, self.shape[1])))
+        by_column, rows = self.whole.values.T, np.ascontiguousarray(self.rows)
+        copy = np.empty((self.shape[1], len(rows)))
+        # Whole columns lie together: pieces of them stay in the cache until they are scaled.
+        for some in slices_of(slice(0, len(copy)), max(1, PIECE_ELEMENTS // by_column.shape[1])):
+            piece = copy[some]
+            by_column[some].take(rows, axis=1, out=piece, mode="clip")
+            piece -= self.shift[some, None]
+            piece *= self.factor[some, None]
+        return DenseFeatures(copy.T)
 
 
 def _scaled(

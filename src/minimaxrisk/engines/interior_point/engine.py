@@ -117,7 +117,12 @@ def interior_bounds(
 
 
 def interior_approach(
-    problem: Box, settings: EngineSettings, monitor: Monitor | None = None, start: Snapshot | None = None
+    problem: Box,
+    settings: EngineSettings,
+    monitor: Monitor | None = None,
+    *,
+    relay: Relay | None = None,
+    start: Snapshot | None = None,
 ) -> Solution | None:
     """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None where the loop gets stuck.
 
@@ -127,7 +132,7 @@ def interior_approach(
     best.solver = "interior-point"
     enough = Enough(max(settings.gap_tol, SMALLEST_GAP))
     try:
-        ended = _Search(problem, settings, best, enough=enough, start=start).run(monitor)
+        ended = _Search(problem, settings, best, enough=enough, relay=relay, start=start).run(monitor)
     except KeyboardInterrupt:
         best.interrupted = True
         return best

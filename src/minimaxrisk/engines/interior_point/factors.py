@@ -39,7 +39,7 @@ Triangles are lower ones in Fortran order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Generic, ParamSpec, Protocol
 
@@ -332,8 +332,8 @@ def diagonal_factor(
 # The matrix of the one-hot coding. All solve for dw and ``room``, the change of r - w (2 x K x n).
 
 
-class EpigraphFactor:
-    """K factors of n x n and one for r.
+class FactorsOfClasses:
+    """K factors of n x n and one for r; the lower triangles of G, with zeros above, are overwritten.
 
     Without r every class has M = G + A + B, and r the sum of the Schur complements ``B - B M^-1 B``. That
     subtracts nearly equal numbers where B is by far the largest term, on T. There z = w - r takes the
@@ -344,8 +344,7 @@ class EpigraphFactor:
 
     def __init__(
         self,
-        working: WorkingSet,
-        weights: FloatArray,
+        matrices: Iterable[FloatArray],
         lower: FloatArray,
         upper: FloatArray,
         *,
@@ -357,8 +356,7 @@ class EpigraphFactor:
         schur = np.zeros((n, n), order="F")
         diagonal_of(schur)[:] = upper.sum(axis=0)
         self._classes: list[tuple[FloatArray, IntArray, FloatArray]] = []
-        for block, (a, b) in enumerate(zip(lower, upper, strict=True)):
-            matrix = gram(working, block, weights)
+        for matrix, a, b in zip(matrices, lower, upper, strict=True):
             diagonal = diagonal_of(matrix)
             diagonal += a
             top = np.flatnonzero(b > STIFF * diagonal)
@@ -409,6 +407,22 @@ class EpigraphFactor:
             dw[top] += dr[top]
             room[top] = -z[top]
         return step, None
+
+
+class EpigraphFactor(FactorsOfClasses):
+    """The same, with G by the rows of the working set."""
+
+    def __init__(
+        self,
+        working: WorkingSet,
+        weights: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        keeps_inverses: bool = False,
+    ) -> None:
+        matrices = (gram(working, block, weights) for block in range(len(lower)))
+        super().__init__(matrices, lower, upper, keeps_inverses=keeps_inverses)
 
 
 def _symmetric_columns(lower: FloatArray, chosen: IntArray) -> FloatArray:

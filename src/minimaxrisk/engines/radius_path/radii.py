@@ -19,7 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.engine import Relay, interior_point, refuse_too_large
+from minimaxrisk.engines.interior_point.engine import (
+    Relay,
+    interior_approach,
+    interior_point,
+    refuse_too_large,
+)
 from minimaxrisk.engines.linear_programs.constraint_generation import by_correlation
 from minimaxrisk.engines.radius_path.homotopy import (
     MOST_CLASSES,
@@ -29,7 +34,7 @@ from minimaxrisk.engines.radius_path.homotopy import (
     Stop,
     Vertex,
 )
-from minimaxrisk.engines.solution import EngineSettings, Stage
+from minimaxrisk.engines.solution import EngineSettings, Stage, drop_small_coefficients
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
@@ -54,11 +59,15 @@ MOST_FAILURES = 2
 
 @dataclass(frozen=True)
 class RadiusFamily:
-    """The problems of all radii between two, given by that of the largest one."""
+    """The problems of all radii between two, given by that of the largest one.
+
+    Each is to be solved to ``gap``. From ``GAP`` on down that is a vertex, if there is one to be found.
+    """
 
     problem: Box
     smallest: float
     largest: float
+    gap: float = GAP
 
     def at(self, radius: float) -> Box:
         lam = np.maximum(self.problem.lam * (radius / self.largest), SMALLEST_RADIUS)
@@ -140,21 +149,37 @@ def _by_interior_points(family: RadiusFamily, ascending: FloatArray, *, report: 
     upwards = ascending.tolist()
     for radius, larger in zip(upwards, [*upwards[1:], upwards[-1]], strict=True):
         relay.growth = larger / radius - 1.0
-        found = _by_interior_point(family, radius, relay)
-        if not _is_accurate(found):
+        found = None if family.gap <= GAP else _by_approach(family, radius, relay)
+        if found is None:
+            found = _by_interior_point(family, radius, relay)
+        if not _is_accurate(found, family.gap):
             found = min(found, solve_afresh(family, radius), key=lambda one: one.upper - one.lower)
         solved.append(found)
         report(found)
     return solved
 
 
-def _is_accurate(solved: SolvedRadius) -> bool:
-    return solved.upper - solved.lower <= GAP
+def _is_accurate(solved: SolvedRadius, gap: float = GAP) -> bool:
+    return solved.upper - solved.lower <= gap
 
 
 def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
     """Solve from scratch, by the interior point."""
     return _by_interior_point(family, radius, None)
+
+
+def _by_approach(family: RadiusFamily, radius: float, relay: Relay) -> SolvedRadius | None:
+    """Within the gap of the family, with small coefficients cleared; None where the loop gets stuck."""
+    problem = family.at(radius)
+    found = interior_approach(problem, EngineSettings("interior-point", gap_tol=family.gap), relay=relay)
+    if found is None:
+        relay.drop()
+        return None
+    if found.interrupted:
+        raise KeyboardInterrupt
+    found.settle(problem, problem.objective)
+    drop_small_coefficients(problem, found, family.gap)
+    return family.solved(radius, found.stage, found.upper, found.lower)
 
 
 def _by_interior_point(family: RadiusFamily, radius: float, relay: Relay | None) -> SolvedRadius:
