@@ -27,6 +27,7 @@ from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
+from minimaxrisk.engines.moment_space.engine import is_for_moment_space
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.features import device, device_constraints, device_fused
 from minimaxrisk.features.batched import BatchAlgebra
@@ -231,6 +232,20 @@ def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, f
         )
         gap = max(1e-7, here.optimality_gap_ + there.optimality_gap_)
         assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=gap), parameters
+
+
+@pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda, cupy])
+def test_the_matrix_of_moments_is_made_on_the_device(elsewhere):
+    rng = np.random.default_rng(5)
+    y = np.arange(500) % 8
+    X = rng.normal(size=(500, 40)) + 0.8 * (y[:, None] == np.arange(40))
+    here, there = (MinimaxRiskClassifier(radius=0.5).fit(Z, y) for Z in (X, elsewhere(X)))
+    assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-8)
+    options = {"coding": "auto", "rule": Multiple(0.5), "standardize": True, "fit_intercept": True}
+    problem = pose(check_training_data(MinimaxRiskClassifier(), elsewhere(X), y), **options).problem
+    assert is_for_moment_space(problem)
+    weights, Z = rng.random(500), problem.features.columns(np.arange(41))
+    np.testing.assert_allclose(problem.features.squares_elsewhere()(weights), (Z.T * weights) @ Z, atol=1e-10)
 
 
 @pytest.mark.parametrize("few_numbers", [0, 1 << 18])

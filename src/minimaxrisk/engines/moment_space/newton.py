@@ -15,7 +15,8 @@ columns may be nearly collinear, and far from the optimum the matrix has half th
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.linalg.blas import dsyrk, ssyrk
@@ -34,16 +35,21 @@ ADDITIONS = {"d": (0.0, 1e-12, 1e-10, 1e-8), "f": (1e-6,)}
 MOST_SOLVES, ENOUGH, LEFT_OVER = {"d": 2, "f": 6}, {"d": 0.0, "f": 1e-4}, 1e-3
 
 
+# Weights of instances to the weighted sum of ``psi_i psi_i'``.
+Squares: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
 class Columns:
     """The columns of Phi for one label (n x d), and the matrices that weights on instances make of them."""
 
-    def __init__(self, Z: FloatArray, n_classes: int) -> None:
-        self.Z, self.n_classes = Z, n_classes
+    def __init__(self, Z: FloatArray, n_classes: int, squares: Squares | None = None) -> None:
+        self.Z, self.n_classes, self._squares = Z, n_classes, squares
         n, d = Z.shape
         self._first, self._second = np.tril_indices(n_classes)
         self._lower = np.tril_indices(d)
         self._products: FloatArray | None = None
-        if n * len(self._lower[0]) <= MOST_PRODUCTS and d <= COLUMNS_PER_PAIR * len(self._first):
+        is_few = n * len(self._lower[0]) <= MOST_PRODUCTS and d <= COLUMNS_PER_PAIR * len(self._first)
+        if is_few and squares is None:
             self._products = Z[:, self._lower[0]] * Z[:, self._lower[1]]
         self._halved: FloatArray | None = None
 
@@ -77,6 +83,8 @@ class Columns:
 
     def _weighted(self, weights: FloatArray, dtype: str) -> FloatArray:
         """``sum_i weights_i psi_i psi_i'`` for weights that are not negative; its lower triangle."""
+        if self._squares is not None:
+            return np.tril(self._squares(weights))
         Z, syrk = self.Z, dsyrk
         if dtype == "f":
             if self._halved is None:

@@ -55,14 +55,14 @@ class Point:
     @classmethod
     def first(cls, problem: Box) -> Point:
         Z = np.asarray(problem.features.columns(np.arange(problem.shape[1])), dtype=np.float64, order="C")
-        n, d = Z.shape
+        (n, d), squares = Z.shape, problem.features.squares_elsewhere()
         n_classes = problem.coding.n_classes
         p, mu = np.full((n_classes, n), 1.0 / (n_classes + 1.0)), np.full((n_classes, d), FIRST_MU)
         w = np.full((n_classes, n), FIRST_MASS / (n * n_classes))
         r = np.full(n, 2.0 * FIRST_MASS / (n * n_classes))
         a = np.maximum(problem.lam, FIRST_MULTIPLIER)
         return cls(
-            Columns(Z, n_classes),
+            Columns(Z, n_classes, squares),
             problem.tau,
             problem.lam,
             plus=mu,
@@ -76,7 +76,7 @@ class Point:
             a_plus=a,
             a_minus=a.copy(),
             nu=1.0 / n_classes,
-            has_half=n_classes * d >= FEWEST_HALVED,
+            has_half=n_classes * d >= FEWEST_HALVED and squares is None,
         )
 
     @property
