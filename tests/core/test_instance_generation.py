@@ -373,7 +373,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
 
 
 def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
-    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args: None)
+    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
     calls, whole = [], instance_generation.interior_bounds
     monkeypatch.setattr(
         instance_generation, "interior_bounds", lambda *args: calls.append(args) or whole(*args)

@@ -45,9 +45,10 @@ MANY_CLASSES, FEWEST_MASSES, SEVERAL_CLASSES, FEWEST_OF_SEVERAL, PART = 8, 2000,
 # Instances per moment from which on a few are enough for the iterates; how many these are, and at least.
 MANY_PER_MOMENT, FEW_PER_MOMENT, FEWEST_OF_FEW = 30, 10, 250
 # The gap at which nothing is left to gain, and where the matrix is large; steps without max_iter, and those
-# in which what is left halves; steps times masses, and the fewest steps: 1000 classes and 2000 instances end
-# after 45 steps of two seconds, and say so.
-FINISHED, FINISHED_LARGE, MOST_STEPS, PATIENCE = 1e-11, 1e-8, 200, 10
+# in which what is left halves, or the gap where it is small enough already.
+FINISHED, FINISHED_LARGE, MOST_STEPS, PATIENCE, PATIENCE_WHERE_NEAR = 1e-11, 1e-8, 200, 10, 3
+# Steps times masses, and the fewest steps: 1000 classes and 2000 instances end after 45 steps of two seconds,
+# and say so.
 MOST_MASSES_MOVED, FEWEST_STEPS = 90_000_000, 40
 # The gap at which HiGHS looks for the vertex of few moments, sooner than the iterates get there; that of more
 # it looks for only where rounding ends the iterates before they are near enough.
@@ -166,7 +167,8 @@ def _iterate(
     finished: float,
 ) -> None:
     """Move the point until the gap is ``finished``, the monitor stops it, or rounding does."""
-    left, gap = [], np.inf
+    left: list[float] = []
+    gaps: list[float] = []
     Z, m = point.columns.Z, problem.n_components
     n_steps = settings.max_iter
     if n_steps is None:
@@ -186,11 +188,11 @@ def _iterate(
         # 3) Step, unless nothing is left to gain. On the way in products may grow while what is not feasible
         # shrinks, and the other way round.
         left.append(point.complementarity * (violation + FINISHED) * best.gap)
-        stands_still = best.gap <= settings.gap_tol and best.gap > 0.5 * gap
-        gap = best.gap
-        if best.stopped or gap <= finished or stands_still or is_stuck(left, PATIENCE):
+        gaps.append(best.gap)
+        stands_still = best.gap <= settings.gap_tol and is_stuck(gaps, PATIENCE_WHERE_NEAR)
+        if best.stopped or best.gap <= finished or stands_still or is_stuck(left, PATIENCE):
             return
-        if not point.advance(is_coarse=gap > COARSE_GAP):
+        if not point.advance(is_coarse=best.gap > COARSE_GAP):
             return
 
 
