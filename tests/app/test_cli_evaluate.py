@@ -101,6 +101,14 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     html = page.read_text(encoding="utf-8")
     assert "Read the warnings first" in html
     assert "no stronger statement" not in html
+    # One odd patient is part of a cohort and named.
+    odd = frame[50:].copy()
+    odd.loc[50, features] *= 100.0
+    status, out, err = run(odd, "--report", page)
+    assert "WARNING" not in err
+    assert "1 of 40 samples is unlike all training data" in err
+    assert "These are 'P50'." in err
+    assert "no stronger statement" in page.read_text(encoding="utf-8")
     other = frame[50:].replace({"kind": {"ill": "Ill"}})
     status, out, err = run(other, "--report", page)
     assert "are 'Ill', which the model does not know: counted as wrong" in out

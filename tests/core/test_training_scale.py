@@ -42,6 +42,10 @@ def test_logarithms_to_another_base(factor, expected):
     X_new, _ = study.law.sample(40, random_state=1)
     assert scale.compare(X_new).looks_like is None
     assert scale.compare(factor * X_new).looks_like == expected
+    # One odd sample among many is no sample of another base.
+    X_new[0] *= factor
+    comparison = scale.compare(X_new)
+    assert (comparison.differs.sum(), comparison.looks_like) == (1, None)
 
 
 @pytest.fixture(scope="module")

@@ -186,7 +186,10 @@ class TrainingScale:
         whole = is_another_scale or is_exchanged
         if whole:
             differs = np.ones(len(used), dtype=bool)
-        guess = self._explanation(used[differs], is_exchanged=is_exchanged) if differs.any() else None
+        guess = None
+        if differs.any():
+            is_of_all = whole or int(differs.sum()) >= SEVERAL
+            guess = self._explanation(used[differs], is_exchanged=is_exchanged, is_of_all=is_of_all)
         return ScaleComparison(differs, self._distances(used), whole, guess)
 
     def _differs(self, used: FloatArray) -> BoolArray:
@@ -220,7 +223,7 @@ class TrainingScale:
             return False  # the scale alone may explain it
         return _likeness(values.mean(axis=0), self.compared_means) < limit
 
-    def _explanation(self, used: FloatArray, *, is_exchanged: bool) -> str | None:
+    def _explanation(self, used: FloatArray, *, is_exchanged: bool, is_of_all: bool) -> str | None:
         """What is plain to see, else the change whose reversal brings the samples nearest to the means."""
         is_standardised = (np.abs(used.mean(axis=0)) < 0.05) & (np.abs(used.std(axis=0) - 1.0) < 0.1)
         if len(used) >= SEVERAL and np.mean(is_standardised) > 0.5:
@@ -229,21 +232,24 @@ class TrainingScale:
             return EXCHANGED
         found: dict[str, float] = {}
         with np.errstate(all="ignore"):
-            for name, undo in self._changes(used):
+            for name, undo in self._changes(used, is_of_all=is_of_all):
                 back = undo(used)
                 if np.isfinite(back).all() and not self._is_another_scale(back):
                     found[name] = float(np.mean(((back.mean(axis=0) - self.means) / self.spread) ** 2))
         return min(found, key=lambda name: found[name]) if found else None
 
-    def _changes(self, used: FloatArray) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
+    def _changes(
+        self, used: FloatArray, *, is_of_all: bool
+    ) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
         for name, (_, power, logarithm) in LOGARITHMS.items():
             yield f"{name} logarithms of such values", power
             yield f"values of which the training data are the {name} logarithms", logarithm
-        for had, name in permutations(LOGARITHMS, 2):
+        # A few odd samples may well be three times as far from the mean as they should be.
+        for had, name in permutations(LOGARITHMS, 2) if is_of_all else ():
             # log_b v = log_a v * log a / log b: less than what another unit would have to differ by.
             factor = np.log(LOGARITHMS[name][0]) / np.log(LOGARITHMS[had][0])
             yield f"{name} logarithms where the training data are {had} ones", partial(np.multiply, factor)
-        if self._is_shifted(used):
+        if is_of_all and self._is_shifted(used):
             shift = float(np.median((used - self.means).mean(axis=0)))
             more, by = ("more" if shift > 0 else "less"), f"{abs(shift):.2g}"
             yield f"such values with {by} {more} in every column", lambda x: x - shift
