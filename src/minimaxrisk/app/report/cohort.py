@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from minimaxrisk._utils.arrays import BoolArray
 from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.evaluation import Estimate, Evaluation, lead_of
 from minimaxrisk.app.report.clinical import looked_for
-from minimaxrisk.app.report.page import asset, content_policy, require
+from minimaxrisk.app.report.page import asset, content_policy, require, template
 from minimaxrisk.app.report.phrases import (
     capital,
     count,
@@ -24,7 +23,6 @@ from minimaxrisk.app.report.phrases import (
     percent,
     quoted,
     shortened,
-    unbroken,
 )
 from minimaxrisk.app.report.vega import more_colours
 from minimaxrisk.inspection.chart import class_colour
@@ -65,7 +63,7 @@ def render_cohort(cohort: Cohort) -> str:
     markup = require("markupsafe").Markup
     headers, rows = _samples(cohort)
     known = [str(one.label) for one in found.per_class if one.is_known]
-    page: str = _template().render(
+    page: str = template("cohort.html").render(
         cohort=cohort,
         found=found,
         headline=_headline(cohort),
@@ -94,19 +92,6 @@ def render_cohort(cohort: Cohort) -> str:
         scripts={name: markup(text) for name, text in scripts.items()},
     )
     return page
-
-
-@cache
-def _template() -> Any:
-    jinja2 = require("jinja2")
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=unbroken,
-    )
-    return environment.from_string(asset("cohort.html"))
 
 
 def _headline(cohort: Cohort) -> str:

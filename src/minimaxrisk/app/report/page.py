@@ -252,7 +252,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
     n_rows = MOST_CELLS // len(feature_headers)
     scripts = {"theme": asset("theme.js"), "vega": vega_bundle(), "report": asset("report.js")}
     markup = require("markupsafe").Markup
-    page: str = _template().render(
+    page: str = template("page.html").render(
         findings=findings,
         provenance=provenance,
         words=_words(findings, provenance),
@@ -285,7 +285,7 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
 
 
 @cache
-def _template() -> Any:
+def template(name: str) -> Any:
     """Compiled once for all pages of a process, since that takes longer than to fill it in."""
     jinja2 = require("jinja2")
     environment = jinja2.Environment(
@@ -295,7 +295,7 @@ def _template() -> Any:
         lstrip_blocks=True,
         finalize=unbroken,
     )
-    return environment.from_string(asset("page.html"))
+    return environment.from_string(asset(name))
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:

@@ -122,6 +122,7 @@ def _solve_from_few(problem: Box, settings: EngineSettings, best: Solution, moni
         )
         return best.stopped
 
+    # While the iterates are those of a few, their bound is reported without its distribution.
     best_of_all = best.distribution, best.lower
     point = Point.first(few.problem)
     _iterate(few.problem, settings, own, tell, point, finished=VERTEX_GAP)
