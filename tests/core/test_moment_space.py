@@ -103,6 +103,17 @@ def test_a_few_of_many_instances_lead_to_the_optimum_of_all(radius):
     assert stopped.lower <= found.upper <= stopped.upper
 
 
+def test_small_coefficients_go_whatever_the_gap(monkeypatch):
+    problem, bounds, counts = problem_of(*study(0, 90, 6, 3), 0.5), [], []
+    for loss in (0.0, 0.02):
+        monkeypatch.setattr("minimaxrisk.engines.moment_space.engine.NEGLIGIBLE", loss)
+        found = moment_space(problem, EngineSettings("auto", max_iter=5))
+        bounds.append(found.upper)
+        counts.append(np.count_nonzero(found.mu))
+    assert counts[1] < counts[0]
+    assert bounds[0] < bounds[1] <= bounds[0] + 0.02
+
+
 @pytest.mark.parametrize("kind", ["blocks of rows", "half the digits", "no vertex"])
 def test_other_ways_to_the_same_optimum(monkeypatch, kind):
     if kind == "no vertex":

@@ -23,7 +23,7 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.solution import EngineSettings
+from minimaxrisk.engines.solution import EngineSettings, TimeLimit
 from minimaxrisk.estimators.fit_support import engine_settings_of
 from minimaxrisk.solvers import (
     ConstraintAndColumnGeneration,
@@ -270,3 +270,12 @@ def test_each_problem_of_an_ensemble_or_a_permutation_test_has_the_limit(solver,
     assert not np.array_equal(probabilities[0], probabilities[2])
     risks = [permutation_test(each, X, y, 2, random_state=0).statistic for each in (late, short, full)]
     assert risks[0] == risks[1] > risks[2] + 0.01
+
+
+@pytest.mark.parametrize(("calls", "stops"), [((1.0, 5.0), False), ((1.0, 7.0), True), ((7.0,), False)])
+def test_an_iteration_that_would_end_long_after_the_limit_is_not_begun(monkeypatch, calls, stops):
+    times = iter([0.0, *calls])
+    monkeypatch.setattr("minimaxrisk.engines.solution.time.perf_counter", lambda: next(times))
+    limit = TimeLimit(10.0)
+    assert [limit({}) for _ in calls][-1] is stops
+    assert limit.has_stopped is stops

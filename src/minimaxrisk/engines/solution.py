@@ -127,13 +127,21 @@ def shortest(steps: FloatArray) -> tuple[float, int]:
 Monitor = Callable[[IterationRecord], bool]
 
 
+# Seconds after the limit at which an iteration that began before it may end.
+LATEST = 1.0
+
+
 class TimeLimit:
-    """A monitor that stops an engine between two iterations after some seconds, and tells another monitor."""
+    """A monitor that stops an engine between two iterations after some seconds, and tells another monitor.
+
+    It stops before the limit where another iteration as long as the last would end too late.
+    """
 
     def __init__(self, seconds: float | None, monitor: Monitor | None = None) -> None:
         self.deadline = np.inf if seconds is None else time.perf_counter() + seconds
         self.has_stopped = False
         self._monitor = monitor
+        self._last_call = np.inf
 
     @property
     def is_over(self) -> bool:
@@ -141,7 +149,9 @@ class TimeLimit:
 
     def __call__(self, record: IterationRecord) -> bool:
         is_stopped = self._monitor is not None and self._monitor(record)
-        self.has_stopped = self.is_over
+        now = time.perf_counter()
+        length, self._last_call = max(0.0, now - self._last_call), now
+        self.has_stopped = now + max(0.0, length - LATEST) >= self.deadline
         return is_stopped or self.has_stopped
 
 

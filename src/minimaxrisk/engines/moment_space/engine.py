@@ -96,7 +96,8 @@ def moment_space(problem: Box, settings: EngineSettings, monitor: Monitor | None
     best.settle(problem, problem.objective)
     best.converged = best.gap <= settings.gap_tol
     is_large = problem.n_components > LARGE_MOMENTS
-    drop_small_coefficients(problem, best, max(best.gap, NEGLIGIBLE_LARGE if is_large else NEGLIGIBLE))
+    room = best.gap + (NEGLIGIBLE_LARGE if is_large else NEGLIGIBLE)
+    drop_small_coefficients(problem, best, min(room, settings.gap_tol) if best.converged else room)
     best.stages = [best.stage]
     return best
 

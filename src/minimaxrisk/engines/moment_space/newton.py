@@ -33,6 +33,8 @@ MOST_PRODUCTS, COLUMNS_PER_PAIR, ROWS_OF_BLOCK = 1 << 24, 4, 1024
 ADDITIONS = {"d": (0.0, 1e-12, 1e-10, 1e-8), "f": (1e-6,)}
 # How often the equations are solved again, and the part of a right-hand side that may be left.
 MOST_SOLVES, ENOUGH, LEFT_OVER = {"d": 2, "f": 6}, {"d": 0.0, "f": 1e-4}, 1e-3
+# Weights of instances that count, as a fraction of the largest: near the optimum these are few.
+NEGLIGIBLE = {"d": 1e-12, "f": 1e-6}
 
 
 # Weights of instances to the weighted sum of ``psi_i psi_i'``.
@@ -90,6 +92,9 @@ class Columns:
             if self._halved is None:
                 self._halved = self.Z.astype(dtype)
             Z, syrk = self._halved, ssyrk
+        counting = np.flatnonzero(weights > NEGLIGIBLE[dtype] * weights.max())
+        if len(counting) < len(Z):
+            weights, Z = weights[counting], Z[counting]
         roots = np.sqrt(weights).astype(dtype)
         total = np.zeros((Z.shape[1], Z.shape[1]), dtype=dtype, order="F")
         for start in range(0, len(Z), ROWS_OF_BLOCK):
