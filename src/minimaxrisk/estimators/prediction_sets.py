@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -130,6 +130,11 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
            [ True, False]])
     """
 
+    classes_: np.ndarray
+    left_out_: LeftOut
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
@@ -154,7 +159,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, groups: Any = None) -> PredictionSets:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the classifier, on all samples and without each fold.
 
         Parameters

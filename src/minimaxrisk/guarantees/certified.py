@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -102,6 +102,14 @@ class Capable:
 
     _capabilities: ClassVar[frozenset[Capability]] = frozenset()
 
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    if TYPE_CHECKING:  # of scikit-learn, which has no types
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+
 
 class Certified(Capable, ABC):
     """A classifier that proves its bounds, and so can be asked to show how."""
@@ -110,7 +118,6 @@ class Certified(Capable, ABC):
 
     # What every fit stores, beside what is of one kind of model alone.
     classes_: np.ndarray
-    n_features_in_: int
     worst_case_error_: float
     worst_case_error_lower_: float
     optimality_gap_: float

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
@@ -53,7 +54,7 @@ def worst_case(
     X: Any = None,
     y: Any = None,
     *,
-    rule: str = "predict",
+    rule: choices.Rule = "predict",
     sample_weight: Any = None,
     X_unlabeled: Any = None,
     groups: Any = None,
