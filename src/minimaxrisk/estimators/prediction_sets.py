@@ -26,7 +26,7 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-from minimaxrisk.guarantees.certified import MEMBERS, can
+from minimaxrisk.guarantees.certified import MEMBERS, Estimator, can
 from minimaxrisk.guarantees.left_out import (
     LeftOut,
     dealt_folds,
@@ -145,7 +145,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         confidence: float = 0.9,
         cv: int = 10,
@@ -277,7 +277,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        estimator = MinimaxRiskEnsembleClassifier() if self.estimator is None else self.estimator
+        estimator: Any = MinimaxRiskEnsembleClassifier() if self.estimator is None else self.estimator
         inner = estimator.__sklearn_tags__()
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         tags.classifier_tags.multi_label = False

@@ -23,7 +23,7 @@ from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import start_over
-from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable
+from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable, Estimator
 from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, SelectionStability
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import TrainingData, check_training_data
@@ -136,7 +136,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         max_features: int | None = None,
         stability: bool = False,

@@ -32,7 +32,15 @@ from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.assumptions import reason_against_independence, reason_against_one_law
-from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, check_supported, has_proof, unwrapped
+from minimaxrisk.guarantees.certified import (
+    OWN_RADII,
+    Estimator,
+    can,
+    certified,
+    check_supported,
+    has_proof,
+    unwrapped,
+)
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
     agreement_bound,
@@ -80,7 +88,7 @@ NO_WEIGHTS = (
 
 
 def error_bound(
-    model: Any,
+    model: Estimator | PosedFit,
     X: Any = None,
     y: Any = None,
     *,
