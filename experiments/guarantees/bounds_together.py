@@ -14,6 +14,7 @@ from experiments.harness.reporting import Claim, Item, Report, Row, TextTable, p
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
 from experiments.paper.fitting import fit_quietly
+from minimaxrisk._utils.choices import Marginal, Rule
 from minimaxrisk.analysis.comparison import l1_logistic_regression
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -45,7 +46,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [BOUNDS[settings["bound"]](X, y, settings["confidence"], settings["seed"])]
 
 
-def _of_radii(marginal: str, rule: str) -> Callable[..., dict[str, Any]]:
+def _of_radii(marginal: Marginal, rule: Rule) -> Callable[..., dict[str, Any]]:
     """By radii that cover and cross-fitting: half of what may go wrong is left to each of the two."""
 
     def bound(X: Any, y: np.ndarray, confidence: float, seed: int) -> dict[str, Any]:

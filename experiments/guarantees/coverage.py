@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -42,19 +42,20 @@ from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
 from experiments.paper.fitting import fit_quietly
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.choices import Coding, RadiusOfBox
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import rule_probabilities
 
 NAME = "coverage"
-BOOTSTRAP, BONFERRONI = "bootstrap", "bonferroni"
-RULES = (BOOTSTRAP, BONFERRONI)
+BOOTSTRAP: Final = "bootstrap"
+BONFERRONI: Final = "bonferroni"
+RULES: tuple[RadiusOfBox, ...] = (BOOTSTRAP, BONFERRONI)
 # Laws and codings. With the signed coding the sign of a feature changes with the label, which takes skewness
 # away; what it does to the coverage shows with one block per class.
-CASES = {name: (name, "signed") for name in LAWS} | {
-    f"{name}, one-hot": (name, "one-hot") for name in (LOGNORMAL, RARE_BINARY)
-}
+CASES: dict[str, tuple[str, Coding]] = {name: (name, "signed") for name in LAWS}
+CASES |= {f"{name}, one-hot": (name, "one-hot") for name in (LOGNORMAL, RARE_BINARY)}
 # Data sets per cell.
 BLOCK = 20
 # Instances without labels that the exceedance is estimated on.
@@ -102,7 +103,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _one_data_set(
-    settings: Mapping[str, Any], repetition: int, rule: str, *, cross_fit: bool
+    settings: Mapping[str, Any], repetition: int, rule: RadiusOfBox, *, cross_fit: bool
 ) -> dict[str, Any]:
     """All that is measured on one data set: the radii against the true means, the bounds, the errors."""
     name, coding = CASES[settings["law"]]

@@ -37,13 +37,14 @@ from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
 from experiments.paper.fitting import randomized_error
 from experiments.paper.scalability import random_fourier_features
+from minimaxrisk._utils.choices import SolverName
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.solvers import ConstraintAndColumnGeneration, FullLP, Solver
 
 NAME = "many-samples"
 MRC_CCG, MRC_LP, OURS = "MRC-CCG", "MRC-LP", "default"
-SOLVERS: dict[str, str | Solver] = {
+SOLVERS: dict[str, SolverName | Solver] = {
     MRC_CCG: ConstraintAndColumnGeneration(),
     MRC_LP: FullLP(),
     OURS: "auto",

@@ -12,14 +12,15 @@ name if the defaults will do. Searches reach the parameters, as in ``solver__n_m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from minimaxrisk._utils.sklearn_private import Interval, StrOptions
+from minimaxrisk._utils import choices
+from minimaxrisk._utils.sklearn_private import Interval
 from minimaxrisk.engines.solution import EngineSettings
 
 __all__ = [
@@ -201,22 +202,22 @@ class ConstraintGeneration(Solver):
 
     _name = "constraint-generation"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "initial_features": [StrOptions({"correlation", "first-order"}), "array-like"],
+        "initial_features": [choices.one_of(choices.InitialFeatures), "array-like"],
         "n_max": [_POSITIVE_INTEGER],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "k_max": [_POSITIVE_INTEGER, None],
-        "select": [StrOptions({"in-out", "as-printed"})],
+        "select": [choices.one_of(choices.Select)],
         "max_seconds": _MAX_SECONDS,
     }
 
     def __init__(
         self,
         *,
-        initial_features: Any = "correlation",
+        initial_features: choices.InitialFeatures | np.ndarray | Sequence[int] = "correlation",
         n_max: int = 100,
         epsilon: float = 1e-4,
         k_max: int | None = None,
-        select: str = "in-out",
+        select: choices.Select = "in-out",
         max_seconds: float | None = None,
     ) -> None:
         self.initial_features = initial_features

@@ -13,9 +13,21 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, verify
+from minimaxrisk import (
+    ClippedScaler,
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
+    MinimaxRiskSelector,
+    PredictionSets,
+    verify,
+)
+from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk.app import storage
 from minimaxrisk.app.atomic import checked_destination, write_whole
@@ -28,6 +40,7 @@ from minimaxrisk.app.storage import (
     fingerprint,
     load_model,
     save_model,
+    trusted_types,
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
@@ -334,3 +347,32 @@ class TestWholeFiles:
     def test_device(self):
         write_whole(Path(os.devnull), "text")
         assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MinimaxRiskClassifier(InteriorPoint()),
+        MinimaxRiskClassifierCV(radii=[1.0, 2.0]),
+        MinimaxRiskEnsembleClassifier(n_estimators=4, complementary=True, subsample=0.5, random_state=0),
+        MinimaxRiskKernelClassifier("rbf"),
+        MinimaxRiskSelector(stability=True, n_subsamples=4, threshold=0.51, random_state=0),
+        PredictionSets(MinimaxRiskClassifier(), cv=3, random_state=0),
+        L1SVMClassifier(),
+        ClippedScaler(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_skops_needs_to_trust_public_types_alone(estimator, study):
+    X, y = study
+    with quiet_fits():
+        content = skops.dumps(clone(estimator).fit(X, y))
+    assert set(skops.get_untrusted_types(data=content)) <= set(trusted_types())
+    again = skops.loads(content, trusted=trusted_types())
+    assert not [name for name in trusted_types() if name.startswith("minimaxrisk") and "._" in name]
+    (again.predict if hasattr(again, "predict") else again.transform)(X)
+
+
+def test_a_file_says_which_versions_wrote_it(saved, tmp_path):
+    save_model(replace(saved, versions={}), tmp_path / "model.skops")
+    assert load_model(tmp_path / "model.skops").versions == current_versions()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import http.client
 import io
+import json
 import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -118,6 +122,46 @@ def test_the_page_about_the_command_line_loads_a_model(tmp_path, monkeypatch, ca
     names = {"frame": frame}
     exec(code, names)
     assert names["probabilities"].shape == (40, 2)
+
+
+def test_the_page_about_production_answers_requests(tmp_path, monkeypatch):
+    pytest.importorskip("skops", reason="comes with the extra 'app'")
+    monkeypatch.chdir(tmp_path)
+    saving, service, *_ = examples("how_to/production.md")
+    names = {}
+    exec(saving, names)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    Path("service.py").write_text(service.replace("8000", address.rpartition(":")[2]), encoding="utf-8")
+
+    def ask(samples):
+        connection = http.client.HTTPConnection(address, timeout=60)
+        connection.request("POST", "/", json.dumps(samples))
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    model, X, columns = names["model"], names["X"][:6], names["names"]
+    samples = [dict(zip(columns, row, strict=True)) for row in X.tolist()]
+    process = subprocess.Popen([sys.executable, "service.py"], stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            with contextlib.suppress(ConnectionRefusedError):
+                assert ask(samples) == (200, {"labels": model.predict(X).tolist(), "doubt": ""})
+                break
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.1)
+        else:
+            pytest.fail("the service does not answer")
+        raw = [{name: 2.0**value for name, value in sample.items()} for sample in samples]
+        assert "base-2 logarithms" in ask(raw)[1]["doubt"]
+        del samples[0][columns[3]]
+        status, answer = ask(samples)
+        assert status == 422
+        assert columns[3] in answer["error"]
+        assert "NaN" in ask([dict.fromkeys(columns)])[1]["error"]
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 def test_the_page_about_clusters_runs_on_one_of_threads(tmp_path, monkeypatch):

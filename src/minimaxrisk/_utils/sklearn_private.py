@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn import get_config
-from sklearn.base import _fit_context as fit_context
-from sklearn.base import clone, is_classifier
+from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -20,14 +19,30 @@ from sklearn.utils.validation import _num_samples as num_samples
 from sklearn.utils.validation import has_fit_parameter
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9
+    _with_callbacks = None
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Replaces the mixin, which older releases of scikit-learn do not have."""
 
-    def with_callbacks(method: Any) -> Any:
-        return method
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
+    """scikit-learn's decorator of ``fit``, which hides from checkers of types what it decorates."""
+    decorate: Callable[[Method], Method] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate
+
+
+def with_callbacks(method: Method) -> Method:
+    """scikit-learn's decorator of a ``fit`` that calls callbacks, where it has one."""
+    decorated: Method = method if _with_callbacks is None else _with_callbacks(method)
+    return decorated
 
 
 # Packages of scikit-learn that adapt it to other array libraries, which they import.

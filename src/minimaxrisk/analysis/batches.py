@@ -18,7 +18,7 @@ from minimaxrisk._utils.arrays import IntArray, columns_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.certified import columns_used_by
+from minimaxrisk.guarantees.certified import Estimator, columns_used_by
 from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
 from minimaxrisk.samples.validation import codes_of_groups, differences_within
 
@@ -119,7 +119,7 @@ class BatchCheck:
 
 
 def check_batches(
-    model: Any,
+    model: Estimator,
     X: Any,
     y: Any,
     batch: Any,
@@ -173,8 +173,8 @@ def check_batches(
     """
     check_n_folds(n_folds)
     fit = PosedFit(model, X, y)
-    model, data = fit.model, fit.data
-    check_classes(model, data)
+    fitted, data = fit.model, fit.data
+    check_classes(fitted, data)
     codes = codes_of_groups(batch, len(data.labels), argument="batch")
     names = np.asarray(batch)[np.unique(codes, return_index=True)[1]].astype(str)
     if len(names) < 2:
@@ -186,7 +186,7 @@ def check_batches(
         unit = codes_of_groups(groups, len(codes))
         n_independent = float(len(codes) ** 2 / np.sum(np.bincount(unit) ** 2))
         kept = None if len(differences_within(unit, codes)) else unit
-    used = columns_used_by(model)
+    used = columns_used_by(fitted)
     skipped = _reason_to_skip(used, codes, kept)
     n, n_wrong = len(codes), None
     if skipped is None:

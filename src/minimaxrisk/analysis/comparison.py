@@ -31,7 +31,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.certified import SELECTION, can, unwrapped
+from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, unwrapped
 from minimaxrisk.samples.validation import OTHERS_ALONE, check_labels, codes_of_groups
 
 
@@ -106,7 +106,7 @@ class Comparison:
 
 
 def compare(
-    estimators: Mapping[str, Any],
+    estimators: Mapping[str, Estimator],
     X: Any,
     y: Any,
     *,

@@ -24,7 +24,7 @@ from minimaxrisk.analysis.batches import BatchCheck, check_batches
 from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
-from minimaxrisk.guarantees.certified import SELECTION, can, check_supported
+from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, check_supported
 from minimaxrisk.samples.validation import canonical, check_labels, differences_within
 
 # Pairs of samples in a text.
@@ -555,7 +555,7 @@ def check_data(
     X: Any,
     y: Any,
     *,
-    model: Any = None,
+    model: Estimator | None = None,
     groups: Any = None,
     batch: Any = None,
     feature_names: Any = None,
@@ -628,7 +628,7 @@ def check_data(
     )
     if model is not None and can(model, SELECTION):
         found += doubts_about_model(model, values, labels, feature_names=feature_names)
-    if batch is not None:
+    if batch is not None and model is not None:
         of_batches = doubt_about_batches(check_batches(model, X, y, batch, groups=groups))
         found += [] if of_batches is None else [of_batches]
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import tell_progress
@@ -124,16 +125,16 @@ class MinimaxRiskPath:
 def minimax_risk_path(
     X: Any,
     y: Any,
-    radii: Any = None,
+    radii: choices.Numbers | None = None,
     sample_weight: Any = None,
     *,
     groups: Any = None,
-    coding: str = "auto",
-    marginal: str = "free",
+    coding: choices.Coding = "auto",
+    marginal: choices.Marginal = "free",
     standardize: bool = True,
     fit_intercept: bool = True,
-    copy: bool | str = "auto",
-    class_weight: Any = None,
+    copy: bool | choices.Auto = "auto",
+    class_weight: choices.ClassWeight = None,
     breakpoints: bool = False,
     verbose: int = 0,
 ) -> MinimaxRiskPath:

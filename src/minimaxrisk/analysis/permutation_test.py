@@ -40,7 +40,7 @@ from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fit_support import radius_seed_of
-from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, can, check_supported
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.validation import (
     TrainingData,
@@ -112,7 +112,7 @@ class PermutationTestResult:
 
 
 def permutation_test(
-    estimator: Any,
+    estimator: Estimator | PosedFit,
     X: Any = None,
     y: Any = None,
     n_permutations: int = 200,

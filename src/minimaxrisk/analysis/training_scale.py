@@ -34,7 +34,7 @@ from scipy.stats import spearmanr
 from sklearn.utils import check_array
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, dense_columns
-from minimaxrisk.guarantees.certified import columns_used_by
+from minimaxrisk.guarantees.certified import Estimator, columns_used_by
 from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
 
 # Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.3% of the honest
@@ -259,7 +259,7 @@ class TrainingScale:
                 yield f"values about {_rounded(ratio)} times as large", lambda x: x / ratio
 
 
-def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
+def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
     """Are new samples on the scale of the training data? ``.compare(X_new)`` of the result says so.
 
     To be asked before a model is applied to them: a model of raw intensities answers to logarithms with
@@ -296,17 +296,17 @@ def training_scale(model: Any, X: Any, y: Any, *, before_scaling: Any = None) ->
     True
     """
     fit = PosedFit(model, X, y)
-    model, data = fit.model, fit.data
-    check_classes(model, data)
+    fitted, data = fit.model, fit.data
+    check_classes(fitted, data)
     seen = data.X if before_scaling is None else before_scaling
     if fit.transformer is not None and before_scaling is None:
         seen = check_array(X, accept_sparse="csr", dtype="numeric")
-        if seen.shape[1] != model.n_features_in_:
+        if seen.shape[1] != fitted.n_features_in_:
             raise ValueError(
                 "the steps of the pipeline make other columns than those of X, in which new samples come; "
                 "pass its last step and the transformed X, and compare transformed samples."
             )
-    columns = columns_used_by(model)
+    columns = columns_used_by(fitted)
     if not len(columns):
         return None
     n, n_features = seen.shape

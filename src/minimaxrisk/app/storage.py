@@ -41,7 +41,7 @@ from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.guarantees.certified import check_supported, has_proof
 from minimaxrisk.guarantees.left_out import LeftOut
 
-__all__ = ["SavedModel", "fingerprint", "load_model", "save_model"]
+__all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_types"]
 
 # Several times what the largest plausible model has: a million columns and ten classes are 80 MB of
 # coefficients, and as much for each of a few other attributes.
@@ -71,6 +71,14 @@ TRUSTED = (
     "numpy.dtype",  # of an imputer
     "scipy.sparse._csr.csr_array",  # of instances that a kernel was fitted on
     "scipy.sparse._csr.csr_matrix",
+)
+# Of other estimators.
+TRUSTED_BESIDE = (
+    "minimaxrisk.estimators.l1_svm.L1SVMClassifier",
+    "minimaxrisk.estimators.prediction_sets.PredictionSets",
+    "minimaxrisk.estimators.prediction_sets.ScoresOf",
+    "minimaxrisk.estimators.selector.MinimaxRiskSelector",
+    "minimaxrisk.guarantees.left_out.LeftOut",
 )
 Classifier = (
     MinimaxRiskClassifier
@@ -118,7 +126,7 @@ class SavedModel:
     command : str, default=""
         The command line that made the model.
     versions : mapping of str to str, default={}
-        Versions of Python and of packages that made it.
+        Versions of Python and of packages that made it; if empty, ``save_model`` writes the present ones.
 
     See Also
     --------
@@ -255,6 +263,38 @@ def load_model(path: str | Path) -> SavedModel:
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
+
+
+def trusted_types() -> list[str]:
+    """The types that skops has to trust for a file with estimators of this library.
+
+    For pipelines and searches that skops itself writes. Where a class is defined may change with a release:
+    take this list instead of writing names down, and read such a file with the release that wrote it.
+
+    Returns
+    -------
+    list of str
+        Names of classes, none of which executes anything when it is loaded.
+
+    See Also
+    --------
+    save_model : Writes a classifier with the names of its columns, and finds out if the file is changed.
+
+    Examples
+    --------
+    >>> import skops.io
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from minimaxrisk import MinimaxRiskClassifier
+    >>> from minimaxrisk.app.storage import trusted_types
+    >>> from minimaxrisk.datasets import make_expression
+    >>> study = make_expression(40, 50, effect=1.5, random_state=0)
+    >>> pipeline = make_pipeline(StandardScaler(), MinimaxRiskClassifier()).fit(study.data, study.target)
+    >>> again = skops.io.loads(skops.io.dumps(pipeline), trusted=trusted_types())
+    >>> bool((again.predict(study.data) == pipeline.predict(study.data)).all())
+    True
+    """
+    return [*TRUSTED, *TRUSTED_BESIDE]
 
 
 def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) -> str:
@@ -396,7 +436,7 @@ def _packed(model: SavedModel) -> bytes:
     manifest = {
         "format": FORMAT,
         **{name: getattr(model, name) for name in DESCRIBED},
-        "versions": dict(model.versions),
+        "versions": dict(model.versions) or current_versions(),
         "reading": dict(model.reading),
         "classes": np.asarray(classifier.classes_).tolist(),
         "certificate": _certificate(classifier),

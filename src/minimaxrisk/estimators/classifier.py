@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import solvers
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import answer, to_numpy
-from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
+from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time, solve_minimax_risk
 from minimaxrisk.engines.solution import (
     Bounds,
@@ -45,7 +46,6 @@ from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.validation import TrainingData, check_new_data
-from minimaxrisk.uncertainty import NAMED_RULES
 
 
 @parameters_by_keyword
@@ -259,19 +259,23 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         }
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "solver": [StrOptions({"auto", *solvers.BY_NAME}), solvers.Solver],
-        "coding": [StrOptions({"auto", "signed", "one-hot"})],
-        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions(set(NAMED_RULES)), "array-like"],
+        "solver": [choices.one_of(choices.SolverName), solvers.Solver],
+        "coding": [choices.one_of(choices.Coding)],
+        "radius": [
+            Interval(Real, 0, None, closed="neither"),
+            choices.one_of(choices.RadiusOfBox),
+            "array-like",
+        ],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
-        "marginal": [StrOptions({"free", "empirical"})],
+        "marginal": [choices.one_of(choices.Marginal)],
         "fit_intercept": ["boolean"],
-        "copy": ["boolean", StrOptions({"auto"})],
+        "copy": ["boolean", choices.one_of(choices.Auto)],
         "gap_tol": [Interval(Real, 0, None, closed="left"), None],
         "deterministic": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "weight_kind": [StrOptions({"auto", "counts", "importance"})],
+        "class_weight": [dict, choices.one_of(choices.Balanced), None],
+        "weight_kind": [choices.one_of(choices.WeightKind)],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -279,20 +283,20 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     def __init__(
         self,
-        solver: str | solvers.Solver = "auto",
+        solver: choices.SolverName | solvers.Solver = "auto",
         *,
-        coding: str = "auto",
-        radius: Any = 1.0,
+        coding: choices.Coding = "auto",
+        radius: choices.Radius = 1.0,
         confidence: float = 0.95,
         n_bootstrap: int = 1000,
         standardize: bool = True,
-        marginal: str = "free",
+        marginal: choices.Marginal = "free",
         fit_intercept: bool = True,
-        copy: bool | str = "auto",
+        copy: bool | choices.Auto = "auto",
         gap_tol: float | None = None,
         deterministic: bool = True,
-        class_weight: Any = None,
-        weight_kind: str = "auto",
+        class_weight: choices.ClassWeight = None,
+        weight_kind: choices.WeightKind = "auto",
         random_state: Any = None,
         verbose: int = 0,
         callback: Callable[[IterationRecord], Any] | None = None,
@@ -318,7 +322,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
-    ) -> MinimaxRiskClassifier:
+    ) -> Self:
         """Learn the rule.
 
         Parameters

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.environment import suitable_threads
@@ -344,7 +345,7 @@ def _most_within(n_wanted: int, n_features: IntArray) -> int | None:
     return int(np.argmax(allowed)) if allowed.max() >= 0 else None
 
 
-def _of_estimator(name: str) -> property:
+def _of_estimator(name: str) -> Any:
     def of_estimator(self: MinimaxRiskClassifierCV) -> Any:
         return getattr(self.estimator_, name)
 
@@ -451,24 +452,28 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     2.0
     """
 
-    classes_ = _of_estimator("classes_")
-    coef_ = _of_estimator("coef_")
-    intercept_ = _of_estimator("intercept_")
-    radius_ = _of_estimator("radius_")
-    worst_case_error_ = _of_estimator("worst_case_error_")
-    worst_case_error_lower_ = _of_estimator("worst_case_error_lower_")
-    selected_features_ = _of_estimator("selected_features_")
-    n_features_selected_ = _of_estimator("n_features_selected_")
-    feature_importances_ = _of_estimator("feature_importances_")
+    classes_: np.ndarray = _of_estimator("classes_")
+    coef_: FloatArray = _of_estimator("coef_")
+    intercept_: FloatArray = _of_estimator("intercept_")
+    radius_: float = _of_estimator("radius_")
+    worst_case_error_: float = _of_estimator("worst_case_error_")
+    worst_case_error_lower_: float = _of_estimator("worst_case_error_lower_")
+    selected_features_: IntArray = _of_estimator("selected_features_")
+    n_features_selected_: int = _of_estimator("n_features_selected_")
+    feature_importances_: FloatArray = _of_estimator("feature_importances_")
+
+    estimator_: MinimaxRiskClassifier
+    cv_results_: dict[str, Any]
+    noise_results_: dict[str, Any]
 
     _set_kind = BOX
     _capabilities = MinimaxRiskClassifier._capabilities - {OTHER_LABELS} | {CHOSEN_RADIUS}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "radii": ["array-like", None],
-        "criterion": [StrOptions({"cross-validation", "noise-floor"})],
+        "criterion": [choices.one_of(choices.Criterion)],
         "cv": ["cv_object"],
-        "rule": [StrOptions({"one-se", "best"}), Interval(Integral, 1, None, closed="left")],
+        "rule": [choices.one_of(choices.ChosenRadius), Interval(Integral, 1, None, closed="left")],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "n_permutations": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -478,12 +483,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: MinimaxRiskClassifier | None = None,
         *,
-        radii: Any = None,
-        criterion: str = "cross-validation",
+        radii: choices.Numbers | None = None,
+        criterion: choices.Criterion = "cross-validation",
         cv: Any = 5,
-        rule: str | int = "one-se",
+        rule: choices.ChosenRadius | int = "one-se",
         scoring: Any = None,
         n_permutations: int = 20,
         n_jobs: int | None = None,
@@ -502,7 +507,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> MinimaxRiskClassifierCV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the radius, and fit with it.
 
         Parameters

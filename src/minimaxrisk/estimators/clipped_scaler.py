@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -74,13 +74,16 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     [-1.35, -0.67, 0.0, 0.67, 2.0]
     """
 
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {"limit": [Interval(Real, 0, None, closed="right")]}
 
     def __init__(self, limit: float = 2.0) -> None:
         self.limit = limit
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> ClippedScaler:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the medians and the robust standard deviations of the columns.
 
         Parameters

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import listed, parameters_by_keyword
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
-from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context
+from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import EngineSettings, Monitor
 from minimaxrisk.estimators.ball_member import BallMember, fit_ball, is_quick
@@ -37,14 +38,13 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
-from minimaxrisk.guarantees.false_selections import SelectionStability
+from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, SelectionStability
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.problem.sets import BOX, Posed
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of
 
@@ -195,6 +195,17 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     (0.24, 0.02)
     """
 
+    estimator_: MinimaxRiskClassifier
+    members_: Sequence[LinearRule]
+    oob_proba_: FloatArray
+    oob_error_: float
+    oob_error_interval_: tuple[float, float]
+    ball_weight_: float
+    selection_frequencies_: FloatArray
+    n_selected_per_subsample_: IntArray
+    average_selected_: float
+    false_selection_bounds_: FalseSelectionBounds
+
     _set_kind = BOX
     _capabilities = frozenset(
         {LIBRARY_CLASSIFIER, PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, DASK, ELSEWHERE}
@@ -204,10 +215,10 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "subsample": [Interval(Real, 0, 1, closed="neither")],
         "complementary": ["boolean"],
-        "ball": ["boolean", StrOptions({"auto"})],
+        "ball": ["boolean", choices.one_of(choices.Auto)],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
-            StrOptions(set(NAMED_RULES)),
+            choices.one_of(choices.RadiusOfBox),
             "array-like",
             None,
         ],
@@ -221,13 +232,13 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: MinimaxRiskClassifier | None = None,
         *,
         n_estimators: int = 50,
         subsample: float = 0.8,
         complementary: bool = False,
-        ball: Any = "auto",
-        radius: Any = None,
+        ball: bool | choices.Auto = "auto",
+        radius: choices.Radius | None = None,
         certify: bool = True,
         threshold: float = 0.6,
         gap_tol: float = 1e-3,
@@ -249,9 +260,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> MinimaxRiskEnsembleClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the members, and certify their average.
 
         Parameters

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
+from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
 from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
@@ -22,7 +23,6 @@ from minimaxrisk.engines.solution import (
     Solution,
 )
 from minimaxrisk.estimators.skeleton import CertifiedClassifier, refuse_container
-from minimaxrisk.features.kernel import KERNELS
 from minimaxrisk.guarantees.certified import HISTORY, LIBRARY_CLASSIFIER, OTHER_LABELS, PROOF, Claim
 from minimaxrisk.guarantees.claims import claims_of_ball
 from minimaxrisk.problem.ball import Ball, PosedBall
@@ -151,19 +151,19 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
     _set_kind = BALL
     _capabilities = frozenset({LIBRARY_CLASSIFIER, PROOF, OTHER_LABELS, HISTORY})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "kernel": [choices.one_of(choices.KernelName), callable],
+        "gamma": [choices.one_of(choices.Gamma), Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Real],
-        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"bootstrap"})],
+        "radius": [Interval(Real, 0, None, closed="neither"), choices.one_of(choices.RadiusOfBall)],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
-        "marginal": [StrOptions({"free", "empirical"})],
-        "coding": [StrOptions({"auto", "signed", "one-hot"})],
+        "marginal": [choices.one_of(choices.Marginal)],
+        "coding": [choices.one_of(choices.Coding)],
         "fit_intercept": ["boolean"],
         "gap_tol": [Interval(Real, 0, None, closed="left")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "weight_kind": [StrOptions({"auto", "counts", "importance"})],
+        "class_weight": [dict, choices.one_of(choices.Balanced), None],
+        "weight_kind": [choices.one_of(choices.WeightKind)],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -171,20 +171,20 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
 
     def __init__(
         self,
-        kernel: Any = "linear",
+        kernel: choices.Kernel = "linear",
         *,
-        gamma: Any = "scale",
+        gamma: float | choices.Gamma = "scale",
         degree: float = 3,
         coef0: float = 0.0,
-        radius: Any = 0.3,
+        radius: float | choices.RadiusOfBall = 0.3,
         confidence: float = 0.95,
         n_bootstrap: int = 1000,
-        marginal: str = "free",
-        coding: str = "auto",
+        marginal: choices.Marginal = "free",
+        coding: choices.Coding = "auto",
         fit_intercept: bool = True,
         gap_tol: float = 1e-6,
-        class_weight: Any = None,
-        weight_kind: str = "auto",
+        class_weight: choices.ClassWeight = None,
+        weight_kind: choices.WeightKind = "auto",
         random_state: Any = None,
         verbose: int = 0,
         callback: Callable[[IterationRecord], Any] | None = None,
@@ -208,9 +208,7 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> MinimaxRiskKernelClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn the rule.
 
         Parameters

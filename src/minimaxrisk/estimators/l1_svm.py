@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import Interval, StrOptions, fit_context, with_callbacks
+from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import remark_on_end, solve_by_simplex
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution, TimeLimit
 from minimaxrisk.estimators.skeleton import Learner
@@ -144,11 +145,11 @@ class L1SVMClassifier(Learner):
     _capabilities = frozenset({LIBRARY_CLASSIFIER, SELECTION, DASK})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="neither"), None],
-        "solver": [StrOptions(set(SOLVERS)), ConstraintGeneration, FullLP],
+        "solver": [choices.one_of(choices.L1SVMSolver), ConstraintGeneration, FullLP],
         "standardize": ["boolean"],
         "fit_intercept": ["boolean"],
-        "copy": ["boolean", StrOptions({"auto"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "copy": ["boolean", choices.one_of(choices.Auto)],
+        "class_weight": [dict, choices.one_of(choices.Balanced), None],
         "verbose": ["verbose"],
         "callback": [callable, None],
     }
@@ -157,11 +158,11 @@ class L1SVMClassifier(Learner):
         self,
         alpha: float | None = None,
         *,
-        solver: str | ConstraintGeneration | FullLP = "auto",
+        solver: choices.L1SVMSolver | ConstraintGeneration | FullLP = "auto",
         standardize: bool = True,
         fit_intercept: bool = True,
-        copy: bool | str = "auto",
-        class_weight: Any = None,
+        copy: bool | choices.Auto = "auto",
+        class_weight: choices.ClassWeight = None,
         verbose: int = 0,
         callback: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -176,7 +177,7 @@ class L1SVMClassifier(Learner):
 
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L1SVMClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the rule.
 
         Parameters

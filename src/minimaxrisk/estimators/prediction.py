@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -31,6 +31,10 @@ class PredictionMixin(ClassifierMixin):
     """``predict`` and ``decision_function`` of a classifier that has ``classes_`` and ``_fitted_rule``."""
 
     classes_: np.ndarray
+
+    if TYPE_CHECKING:  # of scikit-learn, which has no types
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
 
     def _fitted_rule(self) -> FittedRule:
         raise NotImplementedError

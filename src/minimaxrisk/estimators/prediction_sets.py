@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -26,7 +26,7 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-from minimaxrisk.guarantees.certified import MEMBERS, can
+from minimaxrisk.guarantees.certified import MEMBERS, Estimator, can
 from minimaxrisk.guarantees.left_out import (
     LeftOut,
     dealt_folds,
@@ -130,6 +130,11 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
            [ True, False]])
     """
 
+    classes_: np.ndarray
+    left_out_: LeftOut
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
@@ -140,7 +145,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         confidence: float = 0.9,
         cv: int = 10,
@@ -154,7 +159,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, groups: Any = None) -> PredictionSets:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the classifier, on all samples and without each fold.
 
         Parameters
@@ -272,7 +277,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        estimator = MinimaxRiskEnsembleClassifier() if self.estimator is None else self.estimator
+        estimator: Any = MinimaxRiskEnsembleClassifier() if self.estimator is None else self.estimator
         inner = estimator.__sklearn_tags__()
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         tags.classifier_tags.multi_label = False

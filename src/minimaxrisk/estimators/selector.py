@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.notices import warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -23,8 +23,8 @@ from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import start_over
-from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable
-from minimaxrisk.guarantees.false_selections import SelectionStability
+from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable, Estimator
+from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, SelectionStability
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
@@ -117,6 +117,11 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
     array(['worst radius', 'worst concavity'], dtype=object)
     """
 
+    selection_frequencies_: FloatArray
+    n_selected_per_subsample_: IntArray
+    average_selected_: float
+    false_selection_bounds_: FalseSelectionBounds
+
     _capabilities = frozenset({STABILITY, DASK, ELSEWHERE})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
@@ -131,7 +136,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         max_features: int | None = None,
         stability: bool = False,
@@ -151,7 +156,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> MinimaxRiskSelector:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the classifier that selects.
 
         Parameters
@@ -239,6 +244,10 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         validate_data(self, X, reset=False, skip_check_array=True)
         return X[:, self.get_support(indices=True)]
+
+    if TYPE_CHECKING:  # of scikit-learn, which has no types
+
+        def get_support(self, indices: bool = False) -> np.ndarray: ...
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self, "estimator_")

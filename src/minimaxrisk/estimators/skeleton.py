@@ -17,7 +17,7 @@ from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
-from minimaxrisk.engines.solution import Monitor
+from minimaxrisk.engines.solution import Monitor, Solution
 from minimaxrisk.estimators.fit_support import (
     CallbackBridge,
     make_monitor,
@@ -117,7 +117,7 @@ class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
         self.optimality_gap_ = self.worst_case_error_ - self.worst_case_error_lower_
         self.worst_case_distribution_ = posed.instances.to_rows(solved.distribution)
 
-    def _store_history(self, solved: Any) -> None:
+    def _store_history(self, solved: Solution) -> None:
         """What the solver did."""
         self.solver_, self.converged_ = solved.solver, solved.converged
         self.n_iter_ = solved.history[-1]["iteration"] if solved.history else 0

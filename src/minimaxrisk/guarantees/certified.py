@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -97,10 +97,24 @@ WITHIN = (
 )
 
 
+class Estimator(Protocol):
+    """What functions take as a model: anything with parameters, as every estimator of scikit-learn has."""
+
+    def get_params(self, deep: bool = True) -> Any: ...
+
+
 class Capable:
     """What an estimator of this library can do, as data on the class."""
 
     _capabilities: ClassVar[frozenset[Capability]] = frozenset()
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    if TYPE_CHECKING:  # of scikit-learn, which has no types
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
 
 
 class Certified(Capable, ABC):
@@ -110,7 +124,6 @@ class Certified(Capable, ABC):
 
     # What every fit stores, beside what is of one kind of model alone.
     classes_: np.ndarray
-    n_features_in_: int
     worst_case_error_: float
     worst_case_error_lower_: float
     optimality_gap_: float
@@ -177,12 +190,12 @@ class Claim:
     problem: str = ""
 
 
-def can(model: Any, capability: Capability) -> bool:
+def can(model: object, capability: Capability) -> bool:
     """Whether an estimator has the capability; those of other libraries have none."""
     return capability in getattr(model, "_capabilities", ())
 
 
-def check_supported(model: Any, function: str) -> None:
+def check_supported(model: object, function: str) -> None:
     """Refuse a model that lacks what a function needs."""
     for capability in NEEDS[function]:
         if not can(model, capability):
@@ -190,10 +203,9 @@ def check_supported(model: Any, function: str) -> None:
             raise ValueError(f"{function} is not supported for {kind}; {capability.instead}.{within}")
 
 
-def columns_read_by(model: Any) -> IntArray:
+def columns_read_by(model: Certified) -> IntArray:
     """The columns that predictions of a fitted model depend on."""
-    columns: IntArray = model._final()._fitted_rule().columns
-    return columns
+    return model._final()._fitted_rule().columns
 
 
 def columns_used_by(model: Any) -> IntArray:
@@ -217,7 +229,7 @@ def unwrapped(model: Any) -> tuple[Any, Any]:
     return model, steps[0] if len(steps) == 1 else make_pipeline(*steps)
 
 
-def has_proof(model: Any) -> bool:
+def has_proof(model: object) -> bool:
     """Whether it is fitted and has a proof."""
     try:
         certified(model)
@@ -226,11 +238,12 @@ def has_proof(model: Any) -> bool:
     return True
 
 
-def certified(model: Any, function: str = "verify") -> Certified:
+def certified(model: object, function: str = "verify") -> Certified:
     """The fitted model that has a proof, and what the function needs; anything else is refused."""
     check_supported(model, function)
     check_is_fitted(model)
-    final: Certified = model._final()
+    assert isinstance(model, Certified)  # as all with a proof
+    final = model._final()
     if not final._has_proof:
         raise ValueError("the ensemble was fitted with certify=False: fit it with certify=True for a bound.")
     return final

@@ -14,7 +14,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.certified import Claim
+from minimaxrisk.guarantees.certified import Certified, Claim
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.posed_fit import coverage_of
@@ -120,7 +120,7 @@ def _claim_of_iterations(model: Any) -> Claim:
     return Claim("n_iter_", model.n_iter_, model.history_[-1]["iteration"] if model.history_ else 0)
 
 
-def _claims_of_set(model: Any, posed: Posed) -> Iterator[Claim]:
+def _claims_of_set(model: Certified, posed: Posed) -> Iterator[Claim]:
     """The radii and the probability that goes with them."""
     yield Claim("radius_", model.radius_, posed.radii.factor)
     yield Claim("coverage_", model.coverage_, coverage_of(model._parameters_of_set()))
@@ -143,7 +143,7 @@ def _claims_of_use(model: Any, importance: np.ndarray, columns: np.ndarray) -> I
     yield Claim("n_features_selected_", model.n_features_selected_, len(columns))
 
 
-def _claims_of_distribution(model: Any, posed: Posed, objective: Objective) -> Iterator[Claim]:
+def _claims_of_distribution(model: Certified, posed: Posed, objective: Objective) -> Iterator[Claim]:
     """The lower bound that the stored distribution proves."""
     stored = np.asarray(model.worst_case_distribution_)
     expected = (len(posed.instances.instance_of_row), len(model.classes_))

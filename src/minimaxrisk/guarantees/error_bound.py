@@ -19,19 +19,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import check_confidence, is_integer, is_number, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.assumptions import reason_against_independence, reason_against_one_law
-from minimaxrisk.guarantees.certified import OWN_RADII, can, certified, check_supported, has_proof, unwrapped
+from minimaxrisk.guarantees.certified import (
+    OWN_RADII,
+    Estimator,
+    can,
+    certified,
+    check_supported,
+    has_proof,
+    unwrapped,
+)
 from minimaxrisk.guarantees.counting import (
     JudgedSample,
     agreement_bound,
@@ -57,7 +66,7 @@ from minimaxrisk.guarantees.verification import check_same_data, verify
 from minimaxrisk.samples.validation import TrainingData, check_labels, check_new_data, codes_of_groups
 
 ROUNDING = 1e-6  # of shares that people write down
-METHODS = ("best", HOLDOUT, AGREEMENT, RADII)
+METHODS = get_args(choices.BoundMethod)
 EXCESS = "excess"  # what new instances add to worst cases within radii
 # How delta is split. The limit of a hold-out grows with log(1/delta), radii only with its root, and hold-outs
 # were the tightest on all data sets that we have. The share of the excess is divided among the bounds that
@@ -79,12 +88,12 @@ NO_WEIGHTS = (
 
 
 def error_bound(
-    model: Any,
+    model: Estimator | PosedFit,
     X: Any = None,
     y: Any = None,
     *,
-    method: str = "best",
-    rule: str | None = None,
+    method: choices.BoundMethod = "best",
+    rule: choices.Rule | None = None,
     X_new: Any = None,
     groups_new: Any = None,
     groups: Any = None,

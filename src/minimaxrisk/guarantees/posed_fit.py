@@ -14,7 +14,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.guarantees.certified import FittedRule, certified, check_supported, unwrapped
+from minimaxrisk.guarantees.certified import (
+    Certified,
+    Estimator,
+    FittedRule,
+    certified,
+    check_supported,
+    unwrapped,
+)
 from minimaxrisk.problem import rule as rules
 from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.sets import Posed
@@ -67,7 +74,7 @@ class PosedFit:
 
     def __init__(
         self,
-        model: Any,
+        model: Estimator,
         X: Any,
         y: Any,
         *,
@@ -81,7 +88,7 @@ class PosedFit:
         model, before = unwrapped(model)
         if before is not None and transformer is not None:
             raise ValueError("transformer must be None for a pipeline, which has steps of its own.")
-        self.learner = model if learner is None else learner
+        self.learner: Any = model if learner is None else learner
         transformer = before if transformer is None else transformer
         self.model: Any = certified(model)
         if X is None or y is None:
@@ -139,7 +146,7 @@ class PosedFit:
         return pose_with(self.model, data, rule)
 
 
-def as_posed_fit(model: Any, X: Any = None, y: Any = None, **more: Any) -> PosedFit:
+def as_posed_fit(model: Estimator | PosedFit, X: Any = None, y: Any = None, **more: Any) -> PosedFit:
     """From a model and its data, or as it is where one was made before."""
     if not isinstance(model, PosedFit):
         return PosedFit(model, X, y, **more)
@@ -193,7 +200,7 @@ def data_for_fit(estimator: Any, parameters: Any, X: Any, y: Any, **more: Any) -
     return check_training_data(estimator, X, y, **{**weighting, **more})
 
 
-def check_classes(model: Any, data: TrainingData) -> None:
+def check_classes(model: Certified, data: TrainingData) -> None:
     if not np.array_equal(data.classes, model.classes_):
         raise ValueError(
             f"y must hold the classes of the model, {model.classes_.tolist()}, got {data.classes.tolist()}."
@@ -206,7 +213,7 @@ def check_rule(rule: str) -> None:
 
 
 def training_data_of(
-    model: Any,
+    model: Certified,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -241,7 +248,7 @@ def pose_as_fitted(model: Any, data: TrainingData) -> PosedBox:
     return pose_by(parameters, data, rule)
 
 
-def pose_with(model: Any, data: TrainingData, rule: RadiusRule) -> PosedBox:
+def pose_with(model: Certified, data: TrainingData, rule: RadiusRule) -> PosedBox:
     """An uncertainty set on the features of the model with other radii, and a free marginal."""
     return pose_by(model._parameters_of_set(), data, rule, marginal="free")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk.guarantees.certified import Estimator
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit
 
 # How closely a stored number must agree with the one recomputed.
@@ -41,7 +42,7 @@ class Certificate:
 
 
 def verify(
-    model: Any,
+    model: Estimator | PosedFit,
     X: Any = None,
     y: Any = None,
     *,

@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.guarantees.certified import ColumnRule, check_supported
-from minimaxrisk.guarantees.posed_fit import as_posed_fit, check_classes, check_rule, rule_probabilities
+from minimaxrisk.guarantees.certified import ColumnRule, Estimator, check_supported
+from minimaxrisk.guarantees.posed_fit import (
+    PosedFit,
+    as_posed_fit,
+    check_classes,
+    check_rule,
+    rule_probabilities,
+)
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box
@@ -49,11 +56,11 @@ class WorstCase:
 
 
 def worst_case(
-    model: Any,
+    model: Estimator | PosedFit,
     X: Any = None,
     y: Any = None,
     *,
-    rule: str = "predict",
+    rule: choices.Rule = "predict",
     sample_weight: Any = None,
     X_unlabeled: Any = None,
     groups: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from minimaxrisk._utils.choices import ChosenRadius
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
@@ -114,5 +115,6 @@ def choosing_radius(
                 "them, to leave some out; pass a number (--features 10), or leave out rare classes: "
                 f"{OTHERS_ALONE}"
             )
-    rule = {"few": "one-se"}.get(str(features), features)
+    rule: int | ChosenRadius
+    rule = features if isinstance(features, int) else "one-se" if features == "few" else "best"
     return MinimaxRiskClassifierCV(single, rule=rule, cv=n_folds, n_jobs=wanted.n_jobs)
