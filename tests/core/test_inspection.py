@@ -149,6 +149,12 @@ def test_path_over_radii_is_sorted(pyplot, path):
     assert features.axes is not display.ax_
 
 
+def test_limits_follow_the_data_when_a_scale_is_changed(pyplot, path):
+    display = BoundPathDisplay.from_result(path).plot()
+    display.ax_.set_xscale("log")
+    assert display.ax_.get_xlim() == pytest.approx((0.5, 2.0), rel=0.2)
+
+
 def test_errors_over_the_number_of_features(pyplot):
     results = {
         "radii": np.array([0.5, 1.0, 1.5, 2.0, 4.0]),
