@@ -83,6 +83,7 @@ PARALLEL = --numprocesses auto --dist worksteal
 
 demo: $(VENV)/installed-app
 	$(BIN)/python -m minimaxrisk demo
+	@echo "With a table of your own: $(BIN)/minimaxrisk fit TABLE.csv --target COLUMN --report report.html"
 
 # What takes longest is listed at the end, so that it does not grow unseen.
 test: $(VENV)/installed-dev

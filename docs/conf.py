@@ -22,7 +22,6 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
-    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "layers",
     "mathml",
@@ -36,7 +35,7 @@ html_math_renderer = "mathml"
 # Every link inside the site leads somewhere; names of other packages stay words.
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!minimaxrisk\.).*")]
-myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "dollarmath"]
 myst_heading_anchors = 4
 
 autosummary_generate = True

@@ -259,8 +259,10 @@ REFUSED = [
         TABLE,
         {"features": ["a", "BB"]},
         r"the 2 columns of the model, got none for 1: 'BB'; did you mean 'b'\? Add them, or fit a model "
-        r"without them if they cannot be measured\.$",
+        r"without them \(fit --ignore BB\) if they cannot be measured\.$",
     ),
+    # A column that the model has already is not meant.
+    (TABLE, {"features": ["a", "b", "BB"]}, "got none for 1: 'BB'; add them, or fit a model without"),
     (TABLE, {"features": ["TP53"]}, "the 1 column of the model, got none for 1: 'TP53'; add them, or fit"),
     (TABLE, {"features": ["a", "class"]}, "with text: 'class' .*; the model needs their numbers: correct"),
     (TABLE, {"features": ["a", "c"], "used": ["a"]}, "a coefficient: pass --only-used to do without them"),

@@ -149,6 +149,14 @@ def test_path_over_radii_is_sorted(pyplot, path):
     assert features.axes is not display.ax_
 
 
+def test_limits_follow_the_data_when_a_scale_is_changed(pyplot, path):
+    display = replace(BoundPathDisplay.from_result(path), x=np.array([0.1, 1.0, 10.0])).plot()
+    display.ax_.set_xscale("log")
+    left, right = display.ax_.get_xlim()
+    assert 0.05 < left < 0.1
+    assert 10.0 < right < 20.0
+
+
 def test_errors_over_the_number_of_features(pyplot):
     results = {
         "radii": np.array([0.5, 1.0, 1.5, 2.0, 4.0]),

@@ -69,12 +69,3 @@ def test_two_commands_are_makefile_targets():
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     for line in commands.splitlines():
         assert line.split()[1] in targets
-
-
-def test_links_in_the_documents_lead_somewhere():
-    """Without the site; its build looks at anchors too."""
-    pages = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
-    for path in [ROOT / "README.md", *pages]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
-            is_built = "auto_examples" in target
-            assert is_built or (path.parent / target).exists(), f"{path.name} links to {target}"

@@ -27,7 +27,7 @@ X_new, y_new = make_moons(5000, noise=0.2, random_state=1)
 straight = make_pipeline(StandardScaler(), MinimaxRiskClassifier(radius="bootstrap"))
 curved = make_pipeline(
     StandardScaler(),
-    RBFSampler(gamma="scale", n_components=200, random_state=0),
+    RBFSampler(gamma=2.0, n_components=200, random_state=0),
     MinimaxRiskClassifier(radius="bootstrap"),
 )
 models = {"columns as they are": straight.fit(X, y), "random Fourier features": curved.fit(X, y)}

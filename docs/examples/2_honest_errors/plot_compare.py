@@ -2,8 +2,9 @@
 Comparing classifiers honestly
 ==============================
 
-Which classifier errs least? On 100 patients the answer is mostly chance. ``compare`` cross-validates several
-classifiers on the same folds and gives their differences with standard errors that know how much folds share.
+Which classifier errs least? On 100 patients chance decides among the better ones. ``compare`` cross-validates
+several classifiers on the same folds and gives their differences with standard errors that know what folds
+share.
 """
 
 # %%

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from minimaxrisk import MinimaxRiskClassifier, training_scale
 from minimaxrisk.datasets import make_expression
 
-study = make_expression(100, 500, effect=1.5, random_state=0)
+study = make_expression(100, 500, effect=1.0, random_state=0)
 model = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
 scale = training_scale(model, study.data, study.target)
 

@@ -140,8 +140,9 @@ def _set_axis(ax: Any, which: str, axis: Axis) -> None:
         ticks.set_major_formatter("{x:g}")
     elif axis.is_count:
         ticks.get_major_locator().set_params(integer=True)
-    limits = axis.limits or ((0.0, None) if axis.starts_at_zero else (None, None))
-    ax.set(**{f"{which}lim": limits})
+    if axis.limits or axis.starts_at_zero:
+        # Limits of other axes stay free: they follow the data when the scale is changed to a logarithmic one.
+        ax.set(**{f"{which}lim": axis.limits or (0.0, None)})
 
 
 def _add_legend(axes: list[Any], entries: dict[str, Any]) -> None:

@@ -245,9 +245,10 @@ def _refuse_missing_features(
         without = "--only-used to do without them" if is_command else "the others alone as feature_names="
         advice = f"; the model gives none of these a coefficient: pass {without}."
     else:
-        near = nearest(missing[0], raw.columns())
+        near = nearest(missing[0], sorted(set(raw.columns()) - set(features)))
         they = f"{near} Add them" if near else "; add them"
-        advice = f"{they}, or fit a model without them if they cannot be measured."
+        without = f" (fit --ignore {missing[0]})" if options.spelling == COMMAND_LINE else ""
+        advice = f"{they}, or fit a model without them{without} if they cannot be measured."
     raise ValueError(
         f"{where} must have the {counted(len(features), 'column')} of the model, got none for "
         f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(raw, options)}{raw.elsewhere}"
