@@ -26,7 +26,7 @@ from experiments.guarantees import (
 )
 from experiments.harness.reporting import Item
 from experiments.paper import bounds_and_times, epsilon, feature_selection, many_samples, n_max, scalability
-from experiments.rivals import cluster, reading, report_times, scale, speed, throughput
+from experiments.rivals import cluster, reading, report_times, scale, searches, speed, throughput
 
 
 def _by_name(*items: Item) -> Mapping[str, Item]:
@@ -57,5 +57,7 @@ GUARANTEE_ITEMS = _by_name(
     prediction_sets.ITEM,
 )
 ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM)
-RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM)
+RIVAL_ITEMS = _by_name(
+    speed.ITEM, throughput.ITEM, searches.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM
+)
 SCALE_ITEMS = _by_name(scale.ITEM)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.harness.child import ROOT
 from experiments.harness.summary import environment_lines, older_note, report_again, report_lines, why_older
-from experiments.rivals import reading, report_times, scale, speed, throughput
+from experiments.rivals import reading, report_times, scale, searches, speed, throughput
 from minimaxrisk.app.atomic import write_whole
 
 RESULTS_PAGES = ROOT / "docs" / "results"
@@ -17,13 +17,14 @@ PAGE, LARGE_DATA_PAGE = RESULTS_PAGES / "benchmarks.md", RESULTS_PAGES / "large_
 
 def fill_page(out: Path, page: Path = PAGE) -> None:
     """Fill the page from the folder of a run, whose figures it shows."""
-    for item in (speed.ITEM, throughput.ITEM, reading.ITEM, report_times.ITEM):
+    for item in (speed.ITEM, throughput.ITEM, searches.ITEM, reading.ITEM, report_times.ITEM):
         if not (out / item.name / f"{item.name}.csv").exists():
             raise ValueError(
                 f"there are no results of {item.name} in {out}; `python -m experiments rivals` makes them."
             )
     measured, _, _ = report_again(out / speed.NAME, speed.ITEM)
     many, _, _ = report_again(out / throughput.NAME, throughput.ITEM)
+    chosen, _, _ = report_again(out / searches.NAME, searches.ITEM)
     read, _, _ = report_again(out / reading.NAME, reading.ITEM)
     whole, _, _ = report_again(out / report_times.NAME, report_times.ITEM)
     results = replace(measured, tables=measured.tables[:-1])
@@ -37,6 +38,7 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
     )
     text = fill(text, "losses", report_lines(lost, ""))
     text = fill(text, "many", report_lines(many, ""))
+    text = fill(text, "searches", [*report_lines(chosen, ""), *chosen.notes])
     text = fill(text, "files", [*report_lines(read, ""), *read.notes])
     text = fill(text, "reports", report_lines(whole, ""))
     write_whole(page, text)

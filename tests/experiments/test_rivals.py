@@ -21,7 +21,7 @@ from experiments.harness.reproduce import reproduce
 from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
 from experiments.harness.summary import read_csv, text_again
-from experiments.rivals import reading, report_times, speed, throughput
+from experiments.rivals import reading, report_times, searches, speed, throughput
 from experiments.rivals.adapters import RIVALS, Rival
 from experiments.rivals.comparison import report
 from experiments.rivals.growth import fit_growth, sweep_curve
@@ -338,8 +338,11 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     monkeypatch.setattr(throughput, "N_FITS", 1)
     monkeypatch.setattr(throughput, "N_MEMBERS", 24)
     monkeypatch.setattr(throughput, "RADII", throughput.RADII[::20])
+    monkeypatch.setattr(searches, "N_FOLDS", 2)
+    monkeypatch.setattr(searches, "N_MEMBERS", 2)
     with wine_with_few_samples(), figures_without_layout():
-        done = reproduce(["speed", "throughput", "reading", "reports"], out, settings, say=lambda text: None)
+        names = ["speed", "throughput", "searches", "reading", "reports"]
+        done = reproduce(names, out, settings, say=lambda text: None)
     assert done.failed == ()
     found = {one["what"]: one for one in read_csv(out / "reading" / "reading.csv")}
     assert set(found) == {*reading.READERS, reading.FIT, reading.COMMAND}
@@ -354,6 +357,9 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert "| `minimaxrisk.app.files` |" in page
     assert "| two classes, simulated | 20 x 30, 2 |" in page
     assert "| data set | one fit | 9 permutations | ensemble of 24 | path of 2 radii |" in page
+    searched = [line for line in page.splitlines() if line.startswith("| wine |") and "error 0" in line]
+    assert len(searched) == 1
+    assert searched[0].count("error") >= 4
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
     figures = re.findall(r"!\[.*\]\((.*)\)", page)
     assert {Path(name).name for name in figures} == {"benchmark-growth.svg", "benchmark-ratios.svg"}
