@@ -149,6 +149,7 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
     """
 
     _set_kind = BALL
+    _curved = "kernel='rbf' on scaled columns"
     _capabilities = frozenset({LIBRARY_CLASSIFIER, PROOF, OTHER_LABELS, HISTORY})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
