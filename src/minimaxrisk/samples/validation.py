@@ -324,7 +324,11 @@ def without_mask(values: Any) -> Any:
     """What a masked array hides as None, which is refused as a missing value; any other array as it is."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
-    return np.where(values.mask, None, values.data) if np.ma.is_masked(values) else values.data
+    if not np.ma.is_masked(values):
+        return values.data
+    shown = values.data.astype(object)
+    shown[values.mask] = None
+    return shown
 
 
 def check_label_values(y: Any) -> None:
