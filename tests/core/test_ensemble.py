@@ -556,7 +556,7 @@ def test_sparse_and_dense_data_give_the_same_ensemble():
     X, y = np.where(random.random((60, 40)) < 0.3, random.normal(size=(60, 40)), 0.0), np.arange(60) % 2
     X[:, :3] += y[:, None]
     for gap_tol, apart in ((1e-3, 0.05), (1e-9, 1e-5)):
-        model = MinimaxRiskEnsembleClassifier(n_estimators=12, gap_tol=gap_tol, random_state=0)
+        model = MinimaxRiskEnsembleClassifier(n_estimators=20, gap_tol=gap_tol, random_state=0)
         dense, thin = clone(model).fit(X, y), clone(model).fit(sparse.csr_array(X), y)
         assert np.array_equal(dense.in_bag_, thin.in_bag_)
         assert thin.predict_proba(X) == pytest.approx(dense.predict_proba(X), abs=apart)
