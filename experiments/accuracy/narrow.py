@@ -7,7 +7,7 @@ columns of unit variance.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,14 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     return X[::EVERY], y[::EVERY]
 
 
-DATA = {
+DATA: dict[str, Callable[[], tuple[Any, Any]]] = {
     "iris": lambda: load_iris(return_X_y=True),
     "wine": lambda: load_wine(return_X_y=True),
     "breast cancer": lambda: load_breast_cancer(return_X_y=True),
     "digits": _digits,
     "moons": lambda: make_moons(300, noise=0.25, random_state=0),
 }
-METHODS = {
+METHODS: dict[str, Callable[[int], Any]] = {
     "linear box": lambda seed: MinimaxRiskClassifier(),
     "linear box, known instances": lambda seed: MinimaxRiskClassifier(marginal="empirical"),
     "linear ball": lambda seed: MinimaxRiskKernelClassifier(),
