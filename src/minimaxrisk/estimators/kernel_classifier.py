@@ -238,6 +238,8 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
             If the sample visibly breaks what ``radius="bootstrap"`` assumes.
         ConvergenceWarning
             If the solver stopped short of its tolerance; the bounds are valid nevertheless.
+        UnderfitWarning
+            If a class is never predicted on the training data, or the most common one alone would do as well.
         """
         return self._learn(X, y, sample_weight=sample_weight, groups=groups)
 
