@@ -147,3 +147,14 @@ def test_one_warning_says_everything_and_filters_take_it_for_each():
         warnings.simplefilter("error", UninformativeRadiusWarning)
         with pytest.raises(UninformativeRadiusWarning, match="stopped at max_iter=1"):
             short.fit(X, y)
+
+
+def test_a_plain_warning_joins_the_others():
+    def fit():
+        with notices.one_warning():
+            notices.warn("first.", UserWarning)
+            notices.warn("second.", UnderfitWarning)
+            notices.warn("third.", UserWarning)
+
+    (told,) = told_by(fit)
+    assert (str(told.message), told.category) == ("first. Also: second. Also: third.", UnderfitWarning)

@@ -104,8 +104,9 @@ def one_warning() -> Iterator[None]:
 @cache
 def _together(categories: tuple[type[Warning], ...]) -> type[Warning]:
     """A kind of warning that filters take for each of these."""
-    name = "And".join(category.__name__.removesuffix("Warning") for category in categories)
-    return categories[0] if len(categories) == 1 else type(f"{name}Warning", categories, {})
+    kinds = [one for one in categories if not any(one in other.__mro__[1:] for other in categories)]
+    name = "And".join(kind.__name__.removesuffix("Warning") for kind in kinds)
+    return kinds[0] if len(kinds) == 1 else type(f"{name}Warning", tuple(kinds), {})
 
 
 def _action(message: str, category: type[Warning]) -> str | None:
