@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.accuracy import errors, simulated
+from experiments.accuracy import errors, narrow, simulated
 from experiments.guarantees import (
     bounds_together,
     coverage,
@@ -56,7 +56,7 @@ GUARANTEE_ITEMS = _by_name(
     matched_pairs.ITEM,
     prediction_sets.ITEM,
 )
-ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM)
+ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM, narrow.ITEM)
 RIVAL_ITEMS = _by_name(
     speed.ITEM, throughput.ITEM, searches.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM
 )

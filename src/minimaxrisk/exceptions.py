@@ -1,6 +1,12 @@
 """Warnings of this library. All are kinds of ``UserWarning``."""
 
-__all__ = ["CoverageWarning", "LargeFitWarning", "OutOfBagWarning", "UninformativeRadiusWarning"]
+__all__ = [
+    "CoverageWarning",
+    "LargeFitWarning",
+    "OutOfBagWarning",
+    "UnderfitWarning",
+    "UninformativeRadiusWarning",
+]
 
 
 class UninformativeRadiusWarning(UserWarning):
@@ -46,4 +52,15 @@ class OutOfBagWarning(UserWarning):
     See Also
     --------
     MinimaxRiskEnsembleClassifier : Change its parameters ``n_estimators`` and ``subsample``.
+    """
+
+
+class UnderfitWarning(UserWarning):
+    """A class is never predicted on the training data, or the model is no better than the most common class.
+
+    The message says which class and what to try.
+
+    See Also
+    --------
+    MinimaxRiskKernelClassifier : With ``kernel="rbf"`` it finds a class that lies between two others.
     """

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, MinimaxRiskSelector, verify
 
 
 def data():
@@ -70,6 +74,81 @@ def with_value(value):
 def test_data(X, y, message):
     with pytest.raises(ValueError, match=message):
         MinimaxRiskClassifier().fit(X, y)
+
+
+def rows_with_none():
+    """As ``with_value(np.nan)``, whose NaN is at row 4 and column 1, with None in its place."""
+    X = with_value(np.nan)[0]
+    return np.where(np.isnan(X), None, X)
+
+
+FRAMES = {
+    "pandas": lambda rows: pd.DataFrame(rows.astype(float), columns=list("abc")),
+    "pandas, objects": lambda rows: pd.DataFrame(rows, columns=list("abc")),
+    "pandas, nullable": lambda rows: pd.DataFrame(rows.astype(float), columns=list("abc")).astype("Float64"),
+    "pandas, integers": lambda rows: (
+        pd.DataFrame(rows.astype(float), columns=list("abc")).round().astype("Int64")
+    ),
+    "pandas, arrow": lambda rows: pd.DataFrame(rows.astype(float), columns=list("abc")).astype(
+        "double[pyarrow]"
+    ),
+    "polars": lambda rows: polars.DataFrame(rows.tolist(), schema=list("abc"), orient="row"),
+    "pyarrow": lambda rows: pyarrow.table(dict(zip("abc", rows.T.tolist(), strict=True))),
+    "masked": lambda rows: np.ma.masked_invalid(rows.astype(float)),
+    "list": lambda rows: rows.tolist(),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_are_read_and_a_missing_value_is_told_with_its_place(kind):
+    X, y = data()
+    make = FRAMES[kind]
+    expected = MinimaxRiskClassifier().fit(np.round(X) if kind == "pandas, integers" else X, y)
+    found = MinimaxRiskClassifier().fit(make(X), y)
+    assert np.array_equal(found.coef_, expected.coef_)
+    has_names = kind not in ("masked", "list")
+    assert hasattr(found, "feature_names_in_") == has_names
+    column = "'b'" if has_names else "1"
+    place = f"(?s)Input X contains NaN.*The first one is at row 4, column {column}"
+    for act in (lambda bad: MinimaxRiskClassifier().fit(bad, y), found.predict):
+        with pytest.raises(ValueError, match=place):
+            act(make(rows_with_none()))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        ClippedScaler().fit(make(rows_with_none()))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, polars.DataFrame, pyarrow.table])
+@pytest.mark.parametrize("values", ["texts", "days"])
+def test_columns_that_are_no_numbers_are_named(library, values):
+    X, y = data()
+    others = {"texts": list("xyzxyzxyzx"), "days": [date(2020, 1, i + 1) for i in range(10)]}[values]
+    numbers = dict(zip("abc", X.T.tolist(), strict=True))
+    model = MinimaxRiskClassifier().fit(library(numbers), y)
+    words = r"its column 'b' has type .* \(first value ('x'|datetime.date\(2020, 1, 1\))\); drop the column"
+    for act in (lambda frame: MinimaxRiskClassifier().fit(frame, y), model.predict):
+        with pytest.raises(ValueError, match=words):
+            act(library({**numbers, "b": others}))
+
+
+def test_a_lazy_frame():
+    X, y = data()
+    lazy = polars.DataFrame(X, schema=list("abc")).lazy()
+    for act in (lambda: MinimaxRiskClassifier().fit(lazy, y), lambda: ClippedScaler().fit(lazy)):
+        with pytest.raises(TypeError, match=r"X is a polars LazyFrame.*pass X\.collect\(\)"):
+            act()
+
+
+def test_masked_labels_weights_and_groups_are_missing():
+    X, y = data()
+    is_third = np.arange(10) == 3
+    masked = {name: np.ma.masked_array(values, is_third) for name, values in
+              {"y": y, "sample_weight": np.ones(10), "groups": np.arange(10)}.items()}  # fmt: skip
+    with pytest.raises(ValueError, match=r"y has 1 missing label \(first at position 3\)"):
+        MinimaxRiskClassifier().fit(X, masked["y"])
+    with pytest.raises(ValueError, match="Input sample_weight contains NaN"):
+        MinimaxRiskClassifier().fit(X, y, sample_weight=masked["sample_weight"])
+    with pytest.raises(ValueError, match="groups has no entry at position 3"):
+        MinimaxRiskClassifier().fit(X, y, groups=masked["groups"])
 
 
 @pytest.mark.parametrize(

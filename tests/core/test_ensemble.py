@@ -548,3 +548,16 @@ def test_fits_of_a_hold_out_say_nothing_of_samples_that_all_members_saw():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         error_bound(ensemble, X, y, method="holdout", random_state=0)
+
+
+def test_sparse_and_dense_data_give_the_same_ensemble():
+    """The same parts, and members that meet as they come nearer to their optimum."""
+    random = np.random.default_rng(0)
+    X, y = np.where(random.random((60, 40)) < 0.3, random.normal(size=(60, 40)), 0.0), np.arange(60) % 2
+    X[:, :3] += y[:, None]
+    for gap_tol, apart in ((1e-3, 0.05), (1e-9, 1e-5)):
+        model = MinimaxRiskEnsembleClassifier(n_estimators=20, gap_tol=gap_tol, random_state=0)
+        dense, thin = clone(model).fit(X, y), clone(model).fit(sparse.csr_array(X), y)
+        assert np.array_equal(dense.in_bag_, thin.in_bag_)
+        assert thin.predict_proba(X) == pytest.approx(dense.predict_proba(X), abs=apart)
+        assert thin.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=apart)

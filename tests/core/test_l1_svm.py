@@ -325,7 +325,7 @@ def test_early_stops_keep_valid_bounds(wide):
         return len(seen) == 2
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", ConvergenceWarning)
         stopped = L1SVMClassifier(solver=ConstraintGeneration(n_max=2), callback=stop).fit(X, y)
     assert len(stopped.history_) == 2
     assert seen == stopped.history_

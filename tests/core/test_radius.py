@@ -12,7 +12,7 @@ from sklearn.base import clone
 import reference
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import CoverageWarning, UnderfitWarning, UninformativeRadiusWarning
 from minimaxrisk.problem.pose import build_features, pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
@@ -305,8 +305,11 @@ def test_the_intercept_has_the_limits_of_a_frequency(coding, n_blocks):
 def coverage_warnings(X, y, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=50, **options).fit(X, y)
-    return [str(w.message) for w in caught if issubclass(w.category, CoverageWarning)]
+        warnings.simplefilter("ignore", UnderfitWarning)
+        model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=50, **options).fit(X, y)
+    assert len(caught) == bool(model.coverage_remarks_)
+    assert all(str(w.message) == ". Also: ".join([*model.coverage_remarks_]) + "." for w in caught)
+    return list(model.coverage_remarks_)
 
 
 def test_warnings_where_assumptions_fail():
@@ -387,6 +390,7 @@ def test_warning_about_a_plain_number(study, cancer):
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", UnderfitWarning)
         MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
         union = MinimaxRiskClassifier(radius="bonferroni").fit(X, y)
         MinimaxRiskClassifier(radius=union.radius_).fit(X, y)

@@ -81,7 +81,8 @@ def test_a_sample_that_cannot_keep_the_promise_is_remarked_on(model, noise):
     covering = clone(model).set_params(radius="bootstrap")
     (message,) = told_by(lambda: covering.fit(outlying, y), CoverageWarning)
     assert re.search("cannot promise|coverage .* is less exact", message)
-    assert covering.coverage_remarks_ == (message.rstrip("."),)
+    (remark,) = covering.coverage_remarks_
+    assert remark in message
     assert verify(covering, outlying, y).valid
     covering.coverage_remarks_ = ()
     assert not verify(covering, outlying, y).valid

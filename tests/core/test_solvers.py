@@ -156,11 +156,11 @@ def test_out_of_time_the_bounds_are_valid_and_a_warning_names_the_gap(study, sol
     X, y = study
     with pytest.warns(ConvergenceWarning) as caught:
         model = MinimaxRiskClassifier(solver).fit(X, y)
-    (message,) = [str(each.message) for each in caught if each.category is ConvergenceWarning]
-    assert message == (
+    (message,) = [str(each.message) for each in caught]
+    assert (
         f"stopped at max_seconds=1e-09 with an optimality gap of {model.optimality_gap_:.2g}; the bounds are "
         "valid, and a larger max_seconds brings them closer together."
-    )
+    ) in message
     assert not model.converged_
     assert model.n_iter_ == n_iter
     assert verify(model, X, y).valid

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
 from experiments.__main__ import default_folder
-from experiments.accuracy import errors, methods, simulated
+from experiments.accuracy import errors, methods, narrow, simulated
 from experiments.accuracy.methods import BOX, BOX_CHOSEN, ENSEMBLE, MAKERS, ONCE, TREES_ALONE, make_method
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
@@ -95,7 +95,7 @@ def test_differences_are_taken_fold_by_fold():
 def test_the_committed_summary_follows_from_the_committed_measurements():
     results = default_folder("accuracy", quick=False)
     summary = (results / "summary.md").read_text(encoding="utf-8")
-    for item in (errors.ITEM, simulated.ITEM):
+    for item in (errors.ITEM, simulated.ITEM, narrow.ITEM):
         assert text_again(results / item.name, item) in summary
 
 
@@ -116,6 +116,22 @@ def test_simulated_studies(monkeypatch):
         X = law.sample(np.arange(9) % 3, np.random.default_rng(1))
         assert X.shape == (9, simulated.N_COLUMNS)
         assert np.isfinite(X).all()
+
+
+def test_few_columns():
+    cells = narrow.plan(Settings(accuracy_repetitions=2), Sources(()))
+    assert len(cells) == 2 * len(narrow.DATA) * len(narrow.METHODS)
+    rows = []
+    for method in ("linear box", "RBF ball"):
+        settings = {"dataset": "iris", "method": method, "repetition": 0}
+        rows += [settings | row | {"status": "ok"} for row in narrow.work(settings)]
+    assert [row["n_lost"] for row in rows] == [1] * narrow.FOLDS + [0] * narrow.FOLDS
+    report = narrow.report(Settings(), Sources(()), rows)
+    errors_of = {line[0]: line[1] for line in report.tables[0].lines}
+    assert errors_of["linear box"] == "0.333"
+    assert float(errors_of["RBF ball"]) < 0.1
+    assert report.claims[1].verdict == "holds"
+    assert report.claims[1].evidence.endswith(": linear box on iris.")
 
 
 def test_the_decision_pages_quote_these_results():

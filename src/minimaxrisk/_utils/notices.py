@@ -1,4 +1,4 @@
-"""Warnings about fits, and a way to silence them in the library's own loops of fits.
+"""Warnings about fits: one for each, and none from fits of which there are many.
 
 Silence is a context variable. Python's warning filters are global to the process, and changing them
 temporarily from several threads can leave them changed.
@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from functools import cache
 from types import FrameType
 
 from sklearn.exceptions import ConvergenceWarning
@@ -19,51 +20,101 @@ from minimaxrisk.exceptions import (
     CoverageWarning,
     LargeFitWarning,
     OutOfBagWarning,
+    UnderfitWarning,
     UninformativeRadiusWarning,
 )
 
-SEARCHES = "sklearn.model_selection."
-# Modules between the caller and the line that warns: this package, and scikit-learn's wrappers of fit.
-BETWEEN = ("minimaxrisk.", "sklearn.base", "sklearn.callback.")
+# Modules between the line of the user and the line that warns: what calls fit for the user is among them.
+BETWEEN = ("minimaxrisk.", "sklearn.", "joblib.", "contextlib")
+# Where scikit-learn fits one model of many: on folds, on other labels, or one member of an ensemble.
+MANY_FITS = (
+    "sklearn.calibration",
+    "sklearn.ensemble._bagging",
+    "sklearn.ensemble._weight_boosting",
+    "sklearn.feature_selection._rfe",
+    "sklearn.model_selection._validation",
+    "sklearn.multiclass",
+    "sklearn.multioutput",
+)
+# The same, in a module that fits on all samples as well.
+MANY_FITS_BY_NAME = ("_fit_and_score_over_thresholds",)
 RADIUS_WARNINGS = (UninformativeRadiusWarning, CoverageWarning)
+ABOUT_FITS = (*RADIUS_WARNINGS, ConvergenceWarning, OutOfBagWarning, UnderfitWarning)
 
-_told_in_searches: set[tuple[str, int, int, type[Warning]]] = set()
+Remark = tuple[str, type[Warning]]
+
 _told: set[type[Warning]] = set()
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
+_remarks: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None)
 
 
-def warn(message: str, category: type[Warning], *, in_searches: str | None = None) -> None:
+def warn(message: str, category: type[Warning], *, once: bool = False) -> None:
     """Warn at the line that called this package, unless the category is silenced.
 
-    With ``in_searches`` it is a remark on what was asked for rather than on the data, and a process is told
-    once, unless the user has a filter for it, which is obeyed. Searches and cross-validations of scikit-learn
-    fit many times, with different numbers in each message. There the message is ``in_searches`` instead, at
-    the line that called the search. Python's own record of warnings is reset whenever scikit-learn changes
-    filters, so it cannot be used for "once".
+    Within ``one_warning`` the message becomes part of that one; but for a ``LargeFitWarning``, which is of
+    use before the work. With ``once`` it is a remark on what was asked for rather than on the data, and a
+    process is told once, unless the user has a filter for it, which is obeyed. Python's own record of
+    warnings is reset whenever scikit-learn changes filters, so it cannot be used for that.
     """
-    if category in _silenced.get():
+    if is_silenced(category):
         return
-    if in_searches is not None and not _has_filter(message, category):
+    if once and _action(message, category) is None:
         if category in _told:
             return
         _told.add(category)
-    caller = _caller_of_search(sys._getframe(1)) if in_searches is not None else None
-    if in_searches is None or caller is None:
+    remarks = _remarks.get()
+    if remarks is None or category is LargeFitWarning:
         warnings.warn(message, category, stacklevel=_level_of_caller())
+    else:
+        remarks.append((message, category))
+
+
+def is_silenced(category: type[Warning]) -> bool:
+    return category in _silenced.get()
+
+
+@contextmanager
+def one_warning() -> Iterator[None]:
+    """Within it a fit says all that it has to say in one warning, at the end; within another one, in that.
+
+    It says nothing where scikit-learn fits many models. A search that fits the best again says it then; with
+    several processes each of them would repeat it.
+    """
+    if _remarks.get() is not None:
+        yield
         return
-    place = (caller.f_code.co_filename, caller.f_lineno, id(caller), category)
-    if place not in _told_in_searches:
-        _told_in_searches.add(place)
-        name = caller.f_globals.get("__name__")
-        warnings.warn_explicit(in_searches, category, *place[:2], module=name)
+    if _is_one_of_many():
+        with silenced(*ABOUT_FITS):
+            yield
+        return
+    remarks: list[Remark] = []
+    token = _remarks.set(remarks)
+    try:
+        yield
+    finally:
+        _remarks.reset(token)
+    # A filter is about one kind of remark, and the others are to be heard.
+    remarks = [each for each in remarks if _action(*each) != "ignore"]
+    if remarks:
+        category = _together(tuple(dict.fromkeys(category for _, category in remarks)))
+        text = " Also: ".join(message for message, _ in remarks)
+        warnings.warn(text, category, stacklevel=_level_of_caller())
 
 
-def _has_filter(message: str, category: type[Warning]) -> bool:
-    """Whether one of Python's filters is about such a warning; by default there is none."""
-    return any(
-        issubclass(category, kind) and (text is None or text.match(message))
-        for _, text, kind, *_ in warnings.filters
-    )
+@cache
+def _together(categories: tuple[type[Warning], ...]) -> type[Warning]:
+    """A kind of warning that filters take for each of these."""
+    kinds = [one for one in categories if not any(one in other.__mro__[1:] for other in categories)]
+    name = "And".join(kind.__name__.removesuffix("Warning") for kind in kinds)
+    return kinds[0] if len(kinds) == 1 else type(f"{name}Warning", tuple(kinds), {})
+
+
+def _action(message: str, category: type[Warning]) -> str | None:
+    """What the first of Python's filters about such a warning asks for; by default there is none."""
+    for action, text, kind, module, _ in warnings.filters:
+        if issubclass(category, kind) and module is None and (text is None or text.match(message)):
+            return action
+    return None
 
 
 def _level_of_caller() -> int:
@@ -74,18 +125,15 @@ def _level_of_caller() -> int:
     return level
 
 
-def _caller_of_search(frame: FrameType | None) -> FrameType | None:
-    """The frame that called the outermost search or cross-validation; in a worker process its first frame."""
-    outermost = None
+def _is_one_of_many() -> bool:
+    """Whether scikit-learn calls for one of many fits."""
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(SEARCHES):
-            outermost = frame
+        is_such = frame.f_globals.get("__name__", "").startswith(MANY_FITS)
+        if is_such or frame.f_code.co_name in MANY_FITS_BY_NAME:
+            return True
         frame = frame.f_back
-    while outermost is not None and outermost.f_back is not None:
-        if not str(outermost.f_globals.get("__name__", "")).startswith("sklearn."):
-            break
-        outermost = outermost.f_back
-    return outermost
+    return False
 
 
 @contextmanager
@@ -105,4 +153,4 @@ def without_radius_warnings() -> AbstractContextManager[None]:
 
 def quiet_fits() -> AbstractContextManager[None]:
     """For loops of fits whose caller does not need warnings about single fits."""
-    return silenced(*RADIUS_WARNINGS, ConvergenceWarning, LargeFitWarning, OutOfBagWarning)
+    return silenced(*ABOUT_FITS, LargeFitWarning)

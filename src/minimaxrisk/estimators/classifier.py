@@ -365,6 +365,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             Before a fit that takes an hour or more, or more memory than is free.
         ConvergenceWarning
             If the solver stopped short of its tolerance; the bounds are valid nevertheless.
+        UnderfitWarning
+            If a class is never predicted on the training data, or the most common one alone would do as well.
         """
         return self._learn(X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
 

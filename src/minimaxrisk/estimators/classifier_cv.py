@@ -19,7 +19,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk._utils.notices import silenced, warn
+from minimaxrisk._utils.notices import one_warning, silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
@@ -550,9 +550,10 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
                 results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
                 radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius)
-        with silenced(UninformativeRadiusWarning):  # about a number that the caller did not choose
-            fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
-        warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, in_searches=CHOSEN_BY_LABELS)
+        with one_warning():
+            with silenced(UninformativeRadiusWarning):  # about a number that the caller did not choose
+                fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
+            warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)
         self.estimator_ = fitted
         if self.criterion == "noise-floor":

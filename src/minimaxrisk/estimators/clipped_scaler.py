@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arrays import FloatArray, IntArray, refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.features.dense import column_blocks
+from minimaxrisk.samples.validation import readable
 
 # The standard deviation of a normal variable over its median absolute deviation.
 NORMAL = 1.4826
@@ -104,7 +105,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If differences between the values of a column overflow.
         """
         refuse_elsewhere(X, "ClippedScaler")
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS)
+        X = validate_data(self, readable(X), accept_sparse=["csc", "csr"], dtype=FLOATS)
         if sparse.issparse(X):
             self.centre_, self.scale_ = np.zeros(X.shape[1]), _sparse_scale(X)
         else:
@@ -137,7 +138,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_elsewhere(X, "ClippedScaler")
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=FLOATS, reset=False)
+        X = validate_data(self, readable(X), accept_sparse=["csc", "csr"], dtype=FLOATS, reset=False)
         if sparse.issparse(X):
             self._refuse_sparse_if_centred()
             scaled = X.copy()

@@ -16,14 +16,20 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from minimaxrisk._utils.arrays import is_foreign
+from minimaxrisk._utils.arguments import listed
+from minimaxrisk._utils.arrays import IntArray, is_foreign
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.stored_tables import Table, as_table
 from minimaxrisk.engines.interior_point.engine import ITERATIONS, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor
-from minimaxrisk.exceptions import CoverageWarning, LargeFitWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import (
+    CoverageWarning,
+    LargeFitWarning,
+    UnderfitWarning,
+    UninformativeRadiusWarning,
+)
 from minimaxrisk.features.dense import BYTES, is_copied
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.samples.validation import TrainingData
@@ -73,8 +79,27 @@ def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radi
             f"with {n_features} features, {n_samples} samples and the plain number "
             f"{radius:g} as radius, {SCORE}",
             UninformativeRadiusWarning,
-            in_searches=f"with plain numbers as radii, {SCORE}",
+            once=True,
         )
+
+
+def warn_about_lost_classes(data: TrainingData, predicted: IntArray, remedies: list[str]) -> None:
+    """If a class is never predicted on the training data, or the most common one alone would do as well."""
+    used, n_classes = data.weights > 0, len(data.classes)
+    labels, predicted, weights = data.labels[used], predicted[used], data.weights[used]
+    of_class = np.bincount(labels, weights, minlength=n_classes)
+    lost = np.flatnonzero(np.bincount(predicted, minlength=n_classes) == 0)
+    if len(lost) == n_classes - 1:
+        outcome = f"predicts {listed(data.classes[predicted[:1]])} for every sample"
+    elif len(lost):
+        outcome = f"never predicts {listed(data.classes[lost])}"
+    elif weights[labels == predicted].sum() <= of_class.max():
+        outcome = f"is no better than {listed(data.classes[[of_class.argmax()]])} for every sample"
+    else:
+        return
+    is_rare = len(lost) > 0 and bool(of_class[lost].max() < 0.5 * of_class.mean())
+    tries = ["class_weight='balanced'"] * is_rare + remedies
+    warn(f"on the training data the model {outcome}; try {' or '.join(tries)}.", UnderfitWarning)
 
 
 def _could_be_counts(data: TrainingData, parameters: Any) -> bool:

@@ -149,6 +149,7 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
     """
 
     _set_kind = BALL
+    _curved = "kernel='rbf' on scaled columns"
     _capabilities = frozenset({LIBRARY_CLASSIFIER, PROOF, OTHER_LABELS, HISTORY})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [choices.one_of(choices.KernelName), callable],
@@ -235,6 +236,8 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
             If the sample visibly breaks what ``radius="bootstrap"`` assumes.
         ConvergenceWarning
             If the solver stopped short of its tolerance; the bounds are valid nevertheless.
+        UnderfitWarning
+            If a class is never predicted on the training data, or the most common one alone would do as well.
         """
         return self._learn(X, y, sample_weight=sample_weight, groups=groups)
 

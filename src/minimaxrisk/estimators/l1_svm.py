@@ -211,6 +211,9 @@ class L1SVMClassifier(Learner):
             copy=self.copy,
         )
 
+    def _remedies(self, data: TrainingData, parameters: Any) -> list[str]:
+        return [*super()._remedies(data, parameters), "a smaller alpha"]
+
     def _warn(self, posed: PosedL1SVM, data: TrainingData, solved: _Solved) -> None:
         solutions, settings = solved.solutions, self._engine_settings(self.n_features_in_)
         remarks = [remark_on_end(settings, solution, self.optimality_gap_) for solution in solutions]

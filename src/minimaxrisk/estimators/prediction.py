@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
-from minimaxrisk._utils.dask_arrays import dask_module, is_dask_array
+from minimaxrisk._utils.dask_arrays import computed, dask_module, is_dask_array
 from minimaxrisk._utils.notices import silenced, warn
 from minimaxrisk._utils.stored_tables import not_finite
 from minimaxrisk.guarantees.certified import ColumnRule, FittedRule
@@ -160,6 +160,18 @@ def _log_probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> 
         )
     with np.errstate(divide="ignore"):
         return np.log(probabilities)
+
+
+def predicted_classes(rule: FittedRule, X: DataMatrix) -> IntArray:
+    """The position of the class that ``rule`` gives to each row of validated instances."""
+    if is_dask_array(X):
+        assert not isinstance(rule, KernelRule)  # refused before
+        return computed(_lazily(rule, np.empty(0), _positions, X))
+    return _positions(rule, np.empty(0), X)
+
+
+def _positions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> IntArray:
+    return arg_max(rule.scores(X))
 
 
 def draw_labels(probabilities: Any, random_state: Any, classes: np.ndarray) -> Any:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.dask_arrays import computed
-from minimaxrisk._utils.notices import quiet_fits, warn
+from minimaxrisk._utils.notices import one_warning, quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import (
     HasMethods,
@@ -159,6 +159,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
+    @one_warning()
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the classifier, on all samples and without each fold.
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.notices import warn, without_radius_warnings
+from minimaxrisk._utils.notices import one_warning, quiet_fits, warn, without_radius_warnings
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
@@ -34,7 +34,7 @@ def selection_from_rows(
 ) -> IntArray:
     """What the estimator selects from some of the rows; ``more`` goes to its fit, if it is not None."""
     own = {name: None if each is None else each[rows] for name, each in more.items()}
-    with without_radius_warnings():
+    with quiet_fits():
         X, y = take_rows(data.X, rows), data.classes[data.labels[rows]]
         fitted = fit_with(clone(estimator), X, y, **own)
     return most_important(fitted, max_features)
@@ -156,6 +156,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
+    @one_warning()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the classifier that selects.
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk._utils.arrays import stays_where_it_is
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk._utils.notices import warn
+from minimaxrisk._utils.notices import is_silenced, one_warning, warn
 from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
 from minimaxrisk.engines.solution import Monitor, Solution
 from minimaxrisk.estimators.fit_support import (
@@ -23,9 +23,11 @@ from minimaxrisk.estimators.fit_support import (
     make_monitor,
     radius_seed_of,
     start_over,
+    warn_about_lost_classes,
     warn_about_radius,
 )
-from minimaxrisk.estimators.prediction import PredictionMixin, ProbabilityMixin
+from minimaxrisk.estimators.prediction import PredictionMixin, ProbabilityMixin, predicted_classes
+from minimaxrisk.exceptions import UnderfitWarning
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Capable, Certified, can
 from minimaxrisk.guarantees.posed_fit import coverage_of, data_for_fit
 from minimaxrisk.problem.pose import PosedL1SVM
@@ -65,6 +67,13 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
         """Say what the caller should know about the outcome."""
 
+    _curved = "MinimaxRiskKernelClassifier(kernel='rbf')"  # finds classes that no linear rule separates
+
+    def _remedies(self, data: TrainingData, parameters: Any) -> list[str]:
+        """What to try where a class is lost, the best first."""
+        return [self._curved] if self.n_features_in_ < len(data.labels) else []
+
+    @one_warning()
     def _learn(self, X: Any, y: Any, **more: Any) -> Self:
         """What ``fit`` does with its arguments."""
         # 1) check. Validation stores the columns; on a copy, so that a failed fit leaves the old model whole.
@@ -88,6 +97,9 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
         if solved.interrupted:
             raise KeyboardInterrupt
         # 5) warn
+        if not is_silenced(UnderfitWarning):
+            predicted = predicted_classes(self._fitted_rule(), data.X)
+            warn_about_lost_classes(data, predicted, self._remedies(data, parameters))
         self._warn(posed, data, solved)
         return self
 
@@ -122,6 +134,12 @@ class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
         self.solver_, self.converged_ = solved.solver, solved.converged
         self.n_iter_ = solved.history[-1]["iteration"] if solved.history else 0
         self.history_ = list(solved.history)
+
+    def _remedies(self, data: TrainingData, parameters: Any) -> list[str]:
+        if isinstance(parameters.radius, str):  # a set that covers leaves little to learn from few samples
+            return ["more samples", "a number as radius"]
+        known = ["marginal='empirical'"] if parameters.marginal == "free" else []
+        return [*super()._remedies(data, parameters), *known, "a smaller radius"]
 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
         warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)

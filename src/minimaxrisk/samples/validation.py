@@ -6,6 +6,8 @@ metadata first, and then by their values, on the workers.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -47,6 +49,8 @@ from minimaxrisk._utils.stored_tables import (
 )
 
 Place = tuple[int, int, float]  # row, column, value
+# How pandas, polars and pyarrow call types of numbers, in small letters.
+NUMBERS = re.compile(r"u?int\d|float|double|half|bool|decimal|sparse")
 
 
 def check_dask_matrix(X: Any, y: np.ndarray | None = None) -> Any:
@@ -168,6 +172,7 @@ def check_training_data(
 ) -> TrainingData:
     """Validate; with ``reset=False`` X must have the columns that ``estimator`` was fitted on."""
     refuse_other_order(X, y)
+    X = readable(X)
     y, sample_weight, groups = (to_numpy(computed(each)) for each in (y, sample_weight, groups))
     check_label_values(y)
     try:
@@ -213,9 +218,11 @@ def check_new_data(estimator: Any, X: Any) -> DataMatrix:
 
     Arrays on disk are checked when the columns that the model uses are read.
     """
+    X = readable(X)
     try:
         X = _validated(estimator, X, reset=False)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        _explain_text_columns(X, error)
         _explain_not_finite(X, error)
         _explain_other_columns(estimator, X, error)
         raise
@@ -304,10 +311,31 @@ def _in_memory(X: Any) -> np.ndarray:
     return X.stored.rows_at(X.all_rows)
 
 
+def readable(X: Any) -> Any:
+    """X without what scikit-learn would misread: queries, dates that become numbers, masked entries."""
+    if type(X).__module__.partition(".")[0] in ("polars", "pyarrow"):
+        if type(X).__name__ == "LazyFrame":
+            raise TypeError("X is a polars LazyFrame, which holds no values yet; pass X.collect().")
+        _refuse_columns(X, lambda kind: not kind.startswith(("date", "time", "duration")))
+    return without_mask(X)
+
+
+def without_mask(values: Any) -> Any:
+    """What a masked array hides as None, which is refused as a missing value; any other array as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.is_masked(values):
+        return values.data
+    shown = values.data.astype(object)
+    shown[values.mask] = None
+    return shown
+
+
 def check_label_values(y: Any) -> None:
     """Refuse None, NaN and pandas' NA among the labels, and labels that cannot be ordered."""
     if y is None:
         return  # scikit-learn raises its usual message
+    y = without_mask(y)
     # A list with NaN among strings would become the string "nan" in a plain conversion.
     values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -376,6 +404,7 @@ def positions_of_labels(labels: np.ndarray, classes: np.ndarray) -> IntArray:
 
 def codes_of_groups(groups: Any, n_samples: int, argument: str = "groups") -> IntArray:
     """Groups as numbers 0, 1, ... in the order of their first samples."""
+    groups = without_mask(groups)
     # A list with NaN among strings would become the string "nan" in a plain conversion.
     names = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
     if names.shape != (n_samples,):
@@ -455,31 +484,53 @@ def _check_groups(groups: Any, weights: FloatArray) -> IntArray | None:
     return None if is_alone else codes
 
 
+def _columns_of_frame(X: Any) -> tuple[list[Any], list[Any]]:
+    """Names and types of the columns of a frame of pandas or polars or a table of pyarrow; else none."""
+    if hasattr(X, "column_names"):
+        return list(X.column_names), list(X.schema.types)
+    return (list(X.columns), list(X.dtypes)) if hasattr(X, "dtypes") and hasattr(X, "columns") else ([], [])
+
+
+def _refuse_columns(X: Any, is_wanted: Callable[[str], object], cause: Exception | None = None) -> None:
+    """Refuse a frame with a column whose type, in small letters, is not wanted."""
+    for name, kind in zip(*_columns_of_frame(X), strict=True):
+        if not is_wanted(str(kind).lower()):
+            first = next(iter(X[name]))
+            value = first.as_py() if hasattr(first, "as_py") else first
+            raise ValueError(
+                f"X must be numeric, but its column {name!r} has type {kind} (first value {value!r}); drop "
+                "the column or encode it as numbers."
+            ) from cause
+
+
 def _explain_text_columns(X: Any, error: Exception) -> None:
     """If a data frame could not be made numeric, name the column."""
-    if "Complex data" in str(error) or not (hasattr(X, "dtypes") and hasattr(X, "columns")):
-        return
-    for name, kind in zip(X.columns, X.dtypes, strict=True):
-        if getattr(kind, "kind", "O") not in "biuf":
-            raise ValueError(
-                f"X must be numeric, but its column {name!r} has type {kind} (first value "
-                f"{X[name].iloc[0]!r}); drop the column or encode it as numbers."
-            ) from error
+    if not any(words in str(error) for words in ("Complex data", "contains NaN", "contains infinity")):
+        _refuse_columns(X, NUMBERS.match, error)
 
 
 def _explain_not_finite(X: Any, error: Exception) -> None:
     """If scikit-learn found NaN or infinity, say where the first one is."""
-    if sparse.issparse(X) and X.dtype.kind == "f":
+    if "contains NaN" not in str(error) and "contains infinity" not in str(error):
+        return
+    if sparse.issparse(X):
         entries = sparse.coo_array(X)
         bad = np.flatnonzero(~np.isfinite(entries.data))
         row, column = entries.row[bad], entries.col[bad]
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
-        row, column = np.nonzero(~np.isfinite(X))
     else:
-        return
+        row, column = np.nonzero(~np.isfinite(_as_floats(X)))
     if len(row):
         first = np.lexsort((column, row))[0]
-        raise ValueError(f"{error}\nThe first one is at row {row[first]}, column {column[first]}.") from error
+        names, _ = _columns_of_frame(X)
+        name = repr(names[column[first]]) if names else column[first]
+        raise ValueError(f"{error}\nThe first one is at row {row[first]}, column {name}.") from error
+
+
+def _as_floats(X: Any) -> np.ndarray:
+    """An array, a list or a data frame; what is missing as NaN."""
+    if hasattr(X, "isna"):  # pandas, whose NA is no number
+        X = X.astype(object).where(~X.isna(), None)
+    return np.asarray(to_numpy(X), dtype=np.float64)
 
 
 def _explain_samples_in_columns(X: Any, y: Any, error: Exception) -> None:
@@ -513,7 +564,7 @@ def canonical(X: DataMatrix) -> DataMatrix:
 
 
 def _check_weights(sample_weight: Any, y: np.ndarray) -> FloatArray:
-    weights = np.array(check_sample_weight(sample_weight, y, dtype=np.float64))
+    weights = np.array(check_sample_weight(without_mask(sample_weight), y, dtype=np.float64))
     if (weights < 0).any():
         first = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight must not be negative, got {weights[first]} at position {first}.")

@@ -124,11 +124,12 @@ class Console:
         """Warnings of the library are notes of the command."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
+            # The result itself says what a radius is worth.
+            warnings.simplefilter("ignore", UninformativeRadiusWarning)
             yield
         for warning in caught:
-            # The result itself says what a radius is worth. Warnings of other packages are for developers.
-            is_ours = issubclass(warning.category, UserWarning)
-            if is_ours and not issubclass(warning.category, UninformativeRadiusWarning):
+            # Warnings of other packages are for developers.
+            if issubclass(warning.category, UserWarning):
                 self.note(str(warning.message))
 
 
