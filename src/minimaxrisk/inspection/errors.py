@@ -199,9 +199,9 @@ class FeatureCountDisplay(Display):
         ----------
         model : MinimaxRiskClassifierCV, or Pipeline that ends with one, or PosedFit of one
             Fitted with ``criterion="cross-validation"``, and a ``rule`` that is not a number.
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
             The instances that it was fitted on; None for a ``PosedFit``, which holds all data.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or None, default=None
             Their labels.
         sample_weight, groups : array-like of shape (n_samples,) or None, default=None
             What else ``fit`` was given.
