@@ -18,6 +18,7 @@ from minimaxrisk.analysis.cross_validation import stratified_folds
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.report import report
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.inspection import FeatureCountDisplay
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
@@ -82,7 +83,8 @@ def test_features_chosen_and_judged_without_the_samples_that_chose(study, table,
     assert shown["left_out_error"][0] == pytest.approx(
         1.0 - np.bincount(np.unique(y, return_inverse=True)[1]).max() / len(y)
     )
-    assert shown["n_features"][::-1] == losses.cv_results_["n_features_of_fit"][-n:].tolist()
+    counted = FeatureCountDisplay.from_estimator(losses, X, y)
+    assert shown["n_features"] == counted.n_features[:n].tolist()
     assert shown["n_features"][shown["few"]] == losses.n_features_selected_
 
 
@@ -103,7 +105,8 @@ def test_a_report_in_python_repeats_the_choice(study):
     found = report(model, X, y, n_permutations=5, n_folds=3, n_radii=0).findings
     assert found.cross_validation.n_wrong == n_wrong_when_left_out(model, X, y)
     assert found.fit.choice == "few"
-    assert found.short_list.n_features.tolist()[::-1] == model.cv_results_["n_features_of_fit"].tolist()
+    counted = FeatureCountDisplay.from_estimator(model, X, y)
+    assert found.short_list.n_features.tolist() == counted.n_features.tolist()
 
 
 def test_an_ensemble(study, table, capsys):

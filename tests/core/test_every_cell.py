@@ -206,7 +206,7 @@ FUNCTIONS = {
     ),
     "SelectedFeaturesDisplay": (lambda m, X, y: shown(inspection.SelectedFeaturesDisplay, m), ()),
     "SelectedValuesDisplay": (lambda m, X, y: shown(inspection.SelectedValuesDisplay, m, X, y), ()),
-    "FeatureCountDisplay": (lambda m, X, y: shown(inspection.FeatureCountDisplay, m), ()),
+    "FeatureCountDisplay": (lambda m, X, y: shown(inspection.FeatureCountDisplay, m, X, y), ()),
     "StabilityDisplay": (lambda m, X, y: shown(inspection.StabilityDisplay, m), ()),
 }
 # Those that take longest are walked with a few forms, and for estimators alone, unless everything is.

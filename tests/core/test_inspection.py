@@ -15,6 +15,8 @@ from scipy.stats import binom
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
     L1SVMClassifier,
@@ -26,7 +28,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis import PermutationTestResult
 from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
-from minimaxrisk.guarantees import FalseSelectionBounds
+from minimaxrisk.guarantees import FalseSelectionBounds, PosedFit
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -162,11 +164,8 @@ def test_errors_over_the_number_of_features(pyplot):
         "radii": np.array([0.5, 1.0, 1.5, 2.0, 4.0]),
         "mean_loss": np.array([0.3, 0.2, 0.2, 0.24, 0.5]),
         "standard_error": np.array([0.02, 0.01, 0.05, 0.03, 0.04]),
-        "n_features_of_fit": np.array([21, 11, 10, 4, 0]),
     }
-    model = MinimaxRiskClassifierCV()
-    model.cv_results_ = results
-    display = FeatureCountDisplay.from_estimator(model).plot()
+    display = FeatureCountDisplay.from_results(results, np.array([21, 11, 10, 4, 0])).plot()
     drawn = display.artists_
     np.testing.assert_allclose(
         drawn["loss"].get_xydata(), [[0, 0.5], [4, 0.24], [10, 0.2], [11, 0.2], [21, 0.3]]
@@ -186,14 +185,38 @@ def test_the_choice_of_a_radius_by_one_fold(pyplot, wide, scoring):
     """Without a standard error, and of scores, which are negative as losses."""
     splitter = StratifiedShuffleSplit(1, test_size=0.5, random_state=0)
     model = MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=splitter, rule="best", scoring=scoring).fit(*wide)
-    display = FeatureCountDisplay.from_estimator(model).plot()
+    display = FeatureCountDisplay.from_estimator(model, *wide).plot()
     display.figure_.canvas.draw()
     assert np.isnan(display.standard_error).all()
     assert display.few == display.best
     assert ("minus the score" in display.ax_.get_ylabel()) == (scoring is not None)
     model.set_params(criterion="noise-floor", n_permutations=2).fit(*wide)
     with pytest.raises(ValueError, match="fit MinimaxRiskClassifierCV with criterion='cross-validation' and"):
-        FeatureCountDisplay.from_estimator(model)
+        FeatureCountDisplay.from_estimator(model, *wide)
+
+
+def test_features_are_counted_on_all_samples(wide):
+    """At every radius those of a fit there; in a pipeline as its last step saw the samples."""
+    X, y = wide
+    radii = [0.5, 1.0, 2.0]
+    weight = np.arange(len(y)) % 3 + 1.0
+    weight[0] = 0.0
+    model = MinimaxRiskClassifierCV(radii=radii, cv=2).fit(X, y, sample_weight=weight)
+    alone = [
+        MinimaxRiskClassifier(radius=s).fit(X, y, sample_weight=weight).n_features_selected_ for s in radii
+    ]
+    display = FeatureCountDisplay.from_estimator(model, X, y, sample_weight=weight)
+    assert display.n_features.tolist() == alone[::-1]
+    display = FeatureCountDisplay.from_estimator(PosedFit(model, X, y, sample_weight=weight))
+    assert display.n_features.tolist() == alone[::-1]
+    behind = make_pipeline(StandardScaler(), MinimaxRiskClassifierCV(radii=radii, cv=2)).fit(X, y)
+    plain = MinimaxRiskClassifierCV(radii=radii, cv=2).fit(X, y)
+    np.testing.assert_array_equal(
+        FeatureCountDisplay.from_estimator(behind, X, y).n_features,
+        FeatureCountDisplay.from_estimator(plain, X, y).n_features,
+    )
+    with pytest.raises(ValueError, match="X and y must be passed"):
+        FeatureCountDisplay.from_estimator(plain)
 
 
 @pytest.mark.parametrize("solver", ["interior-point", "constraint-generation"])

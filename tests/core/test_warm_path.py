@@ -162,5 +162,5 @@ def test_the_choice_of_a_radius_goes_from_one_to_the_next(three_classes, starts,
         radii=[0.5, 0.6, 0.7], criterion=criterion, cv=2, n_permutations=1, random_state=0
     )
     model.fit(*three_classes)
-    # Two folds and all samples, whose numbers of columns are shown; or the labels as they are and permuted.
-    assert starts == [False, True, True] * (3 if criterion == "cross-validation" else 2)
+    # Two folds, or the labels as they are and permuted.
+    assert starts == [False, True, True] * 2

@@ -149,7 +149,7 @@ def test_attributes_of_displays_are_those_documented(study):
         inspection.BoundPathDisplay.from_estimator(model),
         inspection.ErrorComparisonDisplay.from_estimator(model, X, y, n_folds=2),
         inspection.PermutationTestDisplay.from_result(minimaxrisk.permutation_test(model, X, y, 5)),
-        inspection.FeatureCountDisplay.from_estimator(chosen),
+        inspection.FeatureCountDisplay.from_estimator(chosen, X, y),
         inspection.SelectedFeaturesDisplay.from_estimator(model),
         inspection.SelectedValuesDisplay.from_estimator(model, X, y),
         inspection.StabilityDisplay.from_estimator(selector.fit(X, y)),

@@ -69,7 +69,7 @@ for name, model in models.items():
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    FeatureCountDisplay.from_estimator(model[-1]).plot(ax)
+    FeatureCountDisplay.from_estimator(model, X, y).plot(ax)
     error = np.mean(model.predict(X_new) != y_new)
     ax.set_title(f"{name}: {error:.1%} of new patients wrong", loc="left", fontsize="medium")
     ax.set_ylim(0, 0.72)

@@ -265,6 +265,13 @@ def some_rows_at_a_time(X: DataMatrix, n_columns: int) -> Iterator[tuple[slice, 
         yield rows, X[rows] if isinstance(X, Table) else X[rows, :]
 
 
+def rows_to_judge(X: Any, rows: IntArray, n_columns: int) -> Iterator[Any]:
+    """``take_rows``; of an array as many at a time as ``some_rows_at_a_time``, so that it is never copied."""
+    height = max(1, BLOCK_ON_DISK // max(1, n_columns)) if isinstance(X, np.ndarray) else len(rows)
+    for top in range(0, len(rows), height):
+        yield take_rows(X, rows[top : top + height])
+
+
 def product_with_columns(X: DataMatrix, columns: IntArray, coefficients: FloatArray) -> FloatArray:
     """``X[:, columns] @ coefficients`` for ascending columns, some rows at a time."""
     if isinstance(X, Table):

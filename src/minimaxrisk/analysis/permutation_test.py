@@ -37,7 +37,7 @@ from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with
-from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk._utils.stored_tables import LARGE, take_rows
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fit_support import radius_seed_of
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, check_supported
@@ -389,7 +389,7 @@ class _Relabelling:
             if fit is not None and fit._has_posed(data):
                 posed = fit.posed_by_parameters.with_radii(rule)
             else:
-                posed = kind.pose(checked, data, rule)
+                posed = kind.pose(_sharing_a_copy(checked, data), data, rule)
         # The features hold the values of X already.
         empty = replace(data, X=np.empty((len(data.labels), 0)))
         return cls(checked, posed, empty, posed.rule_for_labellings(rule))
@@ -409,6 +409,14 @@ class _Relabelling:
             for enough, alike in groupby(problems, key=itemgetter(1)):
                 found += self.estimator._bounds([problem for problem, _ in alike], enough)
         return found
+
+
+def _sharing_a_copy(parameters: Any, data: TrainingData) -> Any:
+    """Many labellings share a copy that a single fit would not be worth."""
+    is_free = getattr(parameters, "copy", None) == "auto"
+    if is_free and data.X.shape[0] * data.X.shape[1] <= LARGE:
+        return clone(parameters).set_params(copy=True)
+    return parameters
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     copy : {"auto", True, False}, default="auto"
         Whether ``fit`` makes a float64 copy of a dense X, centred and scaled. False reads X where it is,
         block by block: float32, float64 or whole numbers, in memory, in a ``numpy.memmap`` or in a zarr
-        array; the answer is the same up to rounding. ``"auto"`` copies up to 2^26 entries, half a gigabyte.
+        array; the answer is the same up to rounding. ``"auto"`` copies up to 2^26 entries, half a gigabyte,
+        and of float32 up to 2^25.
     gap_tol : float or None, default=None
         The certified gap, upper less lower bound, at which the interior point and first-order stop. ``None``
         is 1e-6 for the interior point, and 1e-3 for first-order, where each further digit costs several times

@@ -406,11 +406,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     radius_ : float
         The chosen radius.
     cv_results_ : dict
-        With ``"cross-validation"``: ``radii``, and ``n_features_of_fit``, the number of columns that the fit
-        on all samples selects at each. Unless ``rule`` is a number, also ``mean_loss``, ``std_loss`` and
-        ``standard_error`` (the standard deviation of the folds over the root of their number) of each radius;
-        ``fold_losses`` and ``n_features``, the number of selected columns, of shape (n_folds, n_radii); with
-        three and more classes a few too many, since folds end short of a vertex.
+        With ``"cross-validation"``: ``radii``; ``mean_loss``, ``std_loss`` and ``standard_error`` (the
+        standard deviation of the folds over the root of their number) of each radius; ``fold_losses`` and
+        ``n_features``, the number of selected columns, of shape (n_folds, n_radii); with three and more
+        classes a few too many, since folds end short of a vertex. If ``rule`` is a number: ``radii`` and
+        ``n_features_of_fit``, the number of columns that the fit on all samples selects at each.
+        ``FeatureCountDisplay`` has these for the other rules.
     noise_results_ : dict
         With ``"noise-floor"``: ``radii``; ``worst_case_error``, R* of each radius on the labels as they are;
         ``permuted_worst_case_errors`` of shape (n_permutations, n_radii); ``distance``, the mean of these
@@ -541,10 +542,10 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         if self.criterion == "noise-floor":
             results, radius = self._by_noise_floor(estimator, used, radii)
         else:
-            whole = used.checked_by(estimator)
-            results = {"radii": radii, "n_features_of_fit": n_features_at(estimator, whole, radii)}
+            results = {"radii": radii}
             if is_integer(self.rule):
-                counts = results["n_features_of_fit"]
+                whole = used.checked_by(estimator)
+                results["n_features_of_fit"] = counts = n_features_at(estimator, whole, radii)
                 radius = radius_of_at_most(int(self.rule), estimator, whole, radii, counts)
             else:
                 results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
@@ -575,15 +576,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         estimator.set_params(radius=1.0)._validate_params()
         return estimator
 
-    def _on_posed(self, posed: PosedBox, data: TrainingData, groups: Any) -> MinimaxRiskClassifierCV:
-        """Cross-validate the radii given, on data that are checked and posed; without a last fit."""
+    def _results_of_folds(self, data: TrainingData, groups: Any) -> dict[str, Any]:
+        """``cv_results_`` for the radii given, on data that are checked; without a last fit."""
         estimator, radii = self._checked_estimator(), ascending_radii(self.radii)
         codes = None if groups is None else codes_of_groups(groups, len(data.labels))
         sample = Sample(data.X, data.classes[data.labels], None, codes)
-        counts = n_features_at(estimator, data, radii, posed)
-        losses = self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
-        self.cv_results_ = {"radii": radii, "n_features_of_fit": counts, **losses}
-        return self
+        return {"radii": radii, **self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))}
 
     def _losses(self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold]) -> dict[str, Any]:
         if self.rule == "one-se" and len(folds) < 2:

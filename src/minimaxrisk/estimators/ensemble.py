@@ -39,7 +39,8 @@ from minimaxrisk.guarantees.certified import (
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, SelectionStability
-from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, loss_of_rule, worst_case_of_loss
+from minimaxrisk.guarantees.posed_fit import loss_of_rule
+from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.problem.sets import BOX, Posed

@@ -210,7 +210,7 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
     n_blocks = make_coding(coding, len(data.classes)).n_blocks
     demands = demands_of_sizes(n, d, n_blocks)
     n_passes = FIRST_ORDER_PASSES if demands.are_too_large else ITERATIONS
-    copies = not sparse.issparse(X) and is_copied(n, d, copy)
+    copies = not sparse.issparse(X) and is_copied(n, d, copy, X.dtype)
     seconds = n_passes * n_blocks * _seconds_of_pass(X, is_copied=copies)
     n_bytes = float(BYTES * (VECTORS * n_blocks * d + (n * d if copies else 0)))
     if not demands.are_too_large:

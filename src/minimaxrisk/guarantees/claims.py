@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import Certified, Claim
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.false_selections import SelectionStability
-from minimaxrisk.guarantees.posed_fit import coverage_of
+from minimaxrisk.guarantees.posed_fit import coverage_of, loss_of_rule
 from minimaxrisk.problem.ball import PosedBall
 from minimaxrisk.problem.objective import ExpectedLoss, Objective
 from minimaxrisk.problem.pose import PosedBox
@@ -67,7 +66,7 @@ def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterat
     """Of a ``MinimaxRiskEnsembleClassifier``."""
     fitted, scale = model._fitted_rule(), posed.problem.scale
     if fitted.is_finite:
-        loss = 1.0 - fitted.probabilities(take_rows(data.X, posed.instances.rows))
+        loss = loss_of_rule(fitted, "randomized", data, posed)
         objective = ExpectedLoss(loss, posed.problem.marginal)
         yield from _claims_of_affine_proof(model, posed, objective)
         yield from _claims_of_distribution(model, posed, objective)

@@ -14,8 +14,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.stored_tables import rows_to_judge
 from minimaxrisk.guarantees.certified import (
     Certified,
+    ColumnRule,
     Estimator,
     FittedRule,
     certified,
@@ -258,3 +260,10 @@ def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArr
     if rule == "randomized":
         return fitted.probabilities(X)
     return rules.arg_max_probabilities(fitted.scores(X))
+
+
+def loss_of_rule(fitted: ColumnRule, rule: str, data: TrainingData, posed: PosedBox) -> FloatArray:
+    """What the rule loses at each instance of the set with each label (K x n)."""
+    # The scores that predict sees, not those of the inner scale: rounding decides ties.
+    parts = rows_to_judge(data.X, posed.instances.rows, len(fitted.columns))
+    return 1.0 - np.concatenate([rule_probabilities(fitted, part, rule) for part in parts], axis=1)

@@ -9,7 +9,6 @@ import numpy as np
 
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.guarantees.certified import ColumnRule, Estimator, check_supported
@@ -18,7 +17,7 @@ from minimaxrisk.guarantees.posed_fit import (
     as_posed_fit,
     check_classes,
     check_rule,
-    rule_probabilities,
+    loss_of_rule,
 )
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.pose import PosedBox
@@ -151,12 +150,6 @@ def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedBo
     fitted = model._fitted_rule()
     loss = loss_of_rule(fitted, rule, data, posed)
     return worst_case_of_loss(loss, fitted, model._parameters_of_set(), posed)
-
-
-def loss_of_rule(fitted: ColumnRule, rule: str, data: TrainingData, posed: PosedBox) -> FloatArray:
-    """What the rule loses at each instance of the set with each label (K x n)."""
-    # The scores that predict sees, not those of the inner scale: rounding decides ties.
-    return 1.0 - rule_probabilities(fitted, take_rows(data.X, posed.instances.rows), rule)
 
 
 def worst_case_of_loss(

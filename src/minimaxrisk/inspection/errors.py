@@ -11,7 +11,8 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
+from minimaxrisk.estimators.classifier_cv import last_smallest, n_features_at, within_one_standard_error
+from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
@@ -176,7 +177,7 @@ class FeatureCountDisplay(Display):
     >>> from minimaxrisk.inspection import FeatureCountDisplay
     >>> study = make_expression(60, 100, n_informative=5, effect=1.5, random_state=0)
     >>> model = MinimaxRiskClassifierCV(radii=[1, 2, 3, 4]).fit(study.data, study.target)
-    >>> FeatureCountDisplay.from_estimator(model).n_features.tolist()
+    >>> FeatureCountDisplay.from_estimator(model, study.data, study.target).n_features.tolist()
     [4, 4, 12, 24]
     """
 
@@ -189,37 +190,70 @@ class FeatureCountDisplay(Display):
     loss_label: str
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
-        """From a classifier that has cross-validated its radii.
+    def from_estimator(
+        cls, model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
+        """From a classifier that has cross-validated its radii; the fits at all of them count the features.
 
         Parameters
         ----------
-        model : MinimaxRiskClassifierCV
+        model : MinimaxRiskClassifierCV, or Pipeline that ends with one, or PosedFit of one
             Fitted with ``criterion="cross-validation"``, and a ``rule`` that is not a number.
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
+            The instances that it was fitted on; None for a ``PosedFit``, which holds all data.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels.
+        sample_weight, groups : array-like of shape (n_samples,) or None, default=None
+            What else ``fit`` was given.
 
         Returns
         -------
         FeatureCountDisplay
             Ready to ``plot``.
         """
-        model = canvas.fitted_model(model, cls.__name__)
-        results = vars(model).get("cv_results_", {})
+        given = model.learner if isinstance(model, PosedFit) else model
+        chosen = canvas.fitted_model(given, cls.__name__)
+        results = vars(chosen).get("cv_results_", {})
         if "mean_loss" not in results:
             raise ValueError(
                 "FeatureCountDisplay draws left-out losses, and this model has none; fit "
                 "MinimaxRiskClassifierCV with criterion='cross-validation' and rule='one-se' or 'best'."
             )
-        mean, spread = results["mean_loss"], results["standard_error"]
+        fit = as_posed_fit(model, X, y, sample_weight=sample_weight, groups=groups)
+        counts = n_features_at(fit.model, fit.data, results["radii"], fit.posed_by_stored_radius)
+        return cls.from_results(results, counts, loss_label=ERROR if chosen.scoring is None else SCORE)
+
+    @classmethod
+    def from_results(
+        cls, cv_results: dict[str, Any], n_features: IntArray, *, loss_label: str = ERROR
+    ) -> Self:
+        """From losses of folds, and numbers of features that were counted elsewhere.
+
+        Parameters
+        ----------
+        cv_results : dict
+            ``radii``, ``mean_loss`` and ``standard_error``, as in ``cv_results_``.
+        n_features : ndarray of shape (n_radii,)
+            How many the fit on all samples selects at each radius.
+        loss_label : str, default="error on left-out samples"
+            What the loss is.
+
+        Returns
+        -------
+        FeatureCountDisplay
+            Ready to ``plot``.
+        """
+        mean, spread = cv_results["mean_loss"], cv_results["standard_error"]
         last, best = len(mean) - 1, last_smallest(mean)
         few = best if np.isnan(spread).any() else within_one_standard_error(mean, spread)
         return cls(
-            radii=np.asarray(results["radii"], dtype=float)[::-1],
-            n_features=np.asarray(results["n_features_of_fit"])[::-1],
+            radii=np.asarray(cv_results["radii"], dtype=float)[::-1],
+            n_features=np.asarray(n_features)[::-1],
             mean_loss=np.asarray(mean, dtype=float)[::-1],
             standard_error=np.asarray(spread, dtype=float)[::-1],
             best=last - best,
             few=last - few,
-            loss_label=ERROR if getattr(model, "scoring", None) is None else SCORE,
+            loss_label=loss_label,
         )
 
     def _chart(self) -> Chart:

@@ -22,7 +22,7 @@ from minimaxrisk._utils.arrays import (
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.features.chunked import dask_features
-from minimaxrisk.features.dense import features_of_table
+from minimaxrisk.features.dense import WHERE_NEEDED, ImplicitFeatures, features_of_table
 from minimaxrisk.features.device import device_features
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix, PartOfRows, Scaled, make_coding
 from minimaxrisk.features.sparse import sparse_features
@@ -249,6 +249,10 @@ def pose_parts(
     that have them (``FeatureMatrix.parts``) are not copied; those of others are posed anew.
     """
 
+    features = whole.problem.features
+    if copy == "auto" and isinstance(features, ImplicitFeatures) and isinstance(data.X, np.ndarray):
+        copy = WHERE_NEEDED  # parts of an array that was not worth a copy are not either
+
     def anew(rows: IntArray) -> PosedBox:
         return pose(
             data.part(rows),
@@ -260,7 +264,6 @@ def pose_parts(
             marginal_is_known=whole.problem.marginal.is_known,
         )
 
-    features = whole.problem.features
     if not features.has_parts(of_groups=data.groups is not None):
         return [anew(rows) for rows in parts]
     without_values = replace(data, X=np.empty((len(data.labels), 0)))

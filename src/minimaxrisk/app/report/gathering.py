@@ -58,7 +58,7 @@ from minimaxrisk.app.report.findings import (
     volcano_of,
 )
 from minimaxrisk.app.report.phrases import clipping, listed
-from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii
+from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii, n_features_at
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.certified import (
     CHOSEN_RADIUS,
@@ -342,7 +342,7 @@ def _short_list(
     """Left-out errors over the number of features: those that chose the radius, or computed where quick."""
     learner, model, y = subject.fit.learner, subject.fit.model, subject.fit.y
     if can(learner, CHOSEN_RADIUS) and "mean_loss" in getattr(learner, "cv_results_", {}):
-        return _with_most_common(FeatureCountDisplay.from_estimator(learner), subject.own), None
+        return _with_most_common(FeatureCountDisplay.from_estimator(subject.fit), subject.own), None
     if not (wanted.n_folds and wanted.n_radii):
         return None, None
     if not can(model, RADIUS_PATH):
@@ -358,8 +358,9 @@ def _short_list(
     radii = radii[radii >= SHORT_LIST_FROM * radii[-1]]
     choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
     with quiet_fits():
-        choice._on_posed(posed, data, subject.fit.groups)
-    found = _with_most_common(FeatureCountDisplay.from_estimator(choice), subject.own)
+        losses = choice._results_of_folds(data, subject.fit.groups)
+        counts = n_features_at(model, data, radii, posed)
+    found = _with_most_common(FeatureCountDisplay.from_results(losses, counts), subject.own)
     error = found.mean_loss
     best = 0 if error[0] <= error[found.best] else found.best
     few = 0 if error[0] <= error[best] + found.standard_error[best] else found.few

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dger
@@ -35,6 +34,8 @@ NEGLIGIBLE_RATE, NEGLIGIBLE_PIVOT = 1e-13, 1e-11
 REFRESH_EVERY = 100
 # Slack, and negative mass, that count as rounding errors of a vertex that another engine found.
 TIGHT = 1e-9
+# At the upper bound of a constraint, and at the lower one.
+SIDES = (1.0, -1.0)
 # Sets of labels are enumerated; with more classes than this there are too many.
 MOST_CLASSES = 6
 
@@ -205,7 +206,7 @@ class _Walk:
 
     _mass: FloatArray
     _mu: FloatArray  # of the active constraints, then minus phi
-    _moments: FloatArray  # of the near components
+    _room: FloatArray  # of the near components, below the upper bound and above the lower one
     _slack_of_atoms: FloatArray  # reduced costs, zero on the atoms of the vertex
 
     def __init__(
@@ -217,7 +218,8 @@ class _Walk:
         self._lam = radii[0][near.components]
         self._change = radii[1][near.components] - self._lam
         self._n_pivots = 0
-        self._event: list[Any] = []
+        # The bound that is met, None for an atom without mass, and the component or the atom.
+        self._event: tuple[float | None, int] = (None, 0)
         self._refresh()
 
     def advance(self) -> bool:
@@ -225,31 +227,28 @@ class _Walk:
         vertex, position = self.vertex, self._position
         mass_rate = vertex.inverse[:, :-1] @ (vertex.side * self._change[position])
         rate = self.near.moments(self.program.block_weights(vertex.atoms, mass_rate))
-        lam = self._lam + self.fraction * self._change
-        deviation = self._moments - self._tau
-        upward = steps_to_zero(lam - deviation, rate - self._change, NEGLIGIBLE_RATE)
-        downward = steps_to_zero(lam + deviation, -rate - self._change, NEGLIGIBLE_RATE)
-        upward[position] = downward[position] = np.inf
-        step, *event = min(
-            (*shortest(steps_to_zero(self._mass, -mass_rate, NEGLIGIBLE_RATE)), "empty"),
-            (*shortest(upward), "upper"),
-            (*shortest(downward), "lower"),
-        )
+        speed = np.stack((rate, -rate)) - self._change
+        lasts = steps_to_zero(self._room, speed, NEGLIGIBLE_RATE)
+        lasts[:, position] = np.inf
+        to_empty, atom = shortest(steps_to_zero(self._mass, -mass_rate, NEGLIGIBLE_RATE))
+        to_bound, met = shortest(lasts.ravel())
+        step = min(to_empty, to_bound)
         if self.fraction + step >= 1.0:
             return False
-        self._event = event
+        side, component = divmod(met, len(rate))
+        self._event = (None, atom) if to_empty <= to_bound else (SIDES[side], component)
         self.fraction += step
         self._mass = self._mass + step * mass_rate
-        self._moments = self._moments + step * rate
+        self._room -= step * speed
         return True
 
     def pivot(self) -> None:
         """To the vertex on the other side of the event."""
-        index, kind = self._event
-        if kind == "empty":
+        side, index = self._event
+        if side is None:
             self._remove_atom(index)
         else:
-            self._add_constraint(index, 1.0 if kind == "upper" else -1.0)
+            self._add_constraint(index, side)
         self._n_pivots += 1
         if self._n_pivots % REFRESH_EVERY == 0:
             self._refresh()
@@ -342,9 +341,10 @@ class _Walk:
         entries = program.entries(self._block, self._rows, vertex.atoms)
         inverse = _inverse(np.vstack([entries, np.ones(len(vertex.atoms))]))
         self.vertex = replace(vertex, inverse=inverse)
-        lam = (self._lam + self.fraction * self._change)[self._position]
-        self._mass = inverse @ np.append(self._tau[self._position] + vertex.side * lam, 1.0)
-        self._moments = self.near.moments(program.block_weights(vertex.atoms, self._mass))
+        lam, at = self._lam + self.fraction * self._change, self._position
+        self._mass = inverse @ np.append(self._tau[at] + vertex.side * lam[at], 1.0)
+        deviation = self.near.moments(program.block_weights(vertex.atoms, self._mass)) - self._tau
+        self._room = lam - np.outer(SIDES, deviation)
         self._mu = program.cost[vertex.atoms] @ inverse
         self._slack_of_atoms = program.cost - self._price(self._mu)
 
