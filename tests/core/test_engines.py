@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import reference
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.linear_programs import constraint_generation as generation
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.linear_programs.starts import TEMPERATURE, by_correlation
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound
@@ -222,11 +222,9 @@ def test_smoothed_adversary_is_the_gradient_of_the_smoothed_threshold():
 
     def smoothed(s):
         per_instance = [reference.brute_force_phi(s[:, [i]].T) for i in range(7)]
-        return generation.TEMPERATURE * np.log(
-            np.mean(np.exp(np.array(per_instance) / generation.TEMPERATURE))
-        )
+        return TEMPERATURE * np.log(np.mean(np.exp(np.array(per_instance) / TEMPERATURE)))
 
-    w = BayesError().respond(scores, generation.TEMPERATURE)
+    w = BayesError().respond(scores, TEMPERATURE)
     for y in range(4):
         for i in range(7):
             step = np.zeros_like(scores)
@@ -297,7 +295,7 @@ def test_it_ends_when_no_component_is_violated_by_more_than_epsilon(seed):
     problem, _ = problem_of(X, labels, 2)
 
     def violations(epsilon):
-        start = generation.by_correlation(problem, BayesError(), 2)
+        start = by_correlation(problem, BayesError(), 2)
         solution = constraint_generation(problem, BayesError(), start, n_max=1, epsilon=epsilon)
         assert solution.converged
         return [record["max_violation"] for record in solution.history]
