@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from minimaxrisk.engines.solution import Solution
 from minimaxrisk.problem.objective import BayesError, ExpectedLoss
 from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
 from problems import problem_of
@@ -84,6 +85,9 @@ def test_no_coefficients_is_guessing():
     X, labels = reference.random_problem(np.random.default_rng(5), 12, 4, 4)
     problem, _ = problem_of(X, labels, 4)
     assert upper_bound(problem, BayesError(), np.zeros_like(problem.tau)) == pytest.approx(0.75)
+    first = Solution.trivial(problem, BayesError())
+    assert not first.mu.any()
+    assert first.upper == pytest.approx(0.75)
 
 
 def test_empirical_distribution_proves_the_training_bayes_error():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -9,11 +11,12 @@ from hypothesis import strategies as st
 
 import reference
 from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.linear_programs import constraint_generation as generation
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.linear_programs.master import Master
+from minimaxrisk.engines.linear_programs.starts import TEMPERATURE, by_correlation
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.objective import BayesError
-from minimaxrisk.problem.problem import lower_bound
+from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import generated_from, problem_of
 
 ODDITIES = (
@@ -222,11 +225,9 @@ def test_smoothed_adversary_is_the_gradient_of_the_smoothed_threshold():
 
     def smoothed(s):
         per_instance = [reference.brute_force_phi(s[:, [i]].T) for i in range(7)]
-        return generation.TEMPERATURE * np.log(
-            np.mean(np.exp(np.array(per_instance) / generation.TEMPERATURE))
-        )
+        return TEMPERATURE * np.log(np.mean(np.exp(np.array(per_instance) / TEMPERATURE)))
 
-    w = BayesError().respond(scores, generation.TEMPERATURE)
+    w = BayesError().respond(scores, TEMPERATURE)
     for y in range(4):
         for i in range(7):
             step = np.zeros_like(scores)
@@ -248,6 +249,25 @@ def test_components_leave_the_program_and_the_bound_still_never_rises(wide):
     assert (np.diff([r["lower"] for r in solution.history]) >= 0).all()
 
 
+def test_the_next_program_goes_on_from_the_last_basis(wide_problem):
+    """Which rows that leave and rows that enter keep: a program from nothing needs far more pivots."""
+    problem, _ = wide_problem
+    masters = [Master(problem, BayesError(), tolerance=1e-9) for _ in range(2)]
+    with closing(masters[0]) as hot, closing(masters[1]) as cold:
+        hot.add(np.arange(0, 300, 5))
+        before = hot.solve()
+        leaves = np.flatnonzero(before.is_basic)
+        assert len(leaves) > 10
+        hot.exchange(leaves, np.array([1, 102, 203]))
+        after = hot.solve()
+        kept = np.delete(before.stage.components, leaves)
+        assert hot.components.tolist() == [*kept, 1, 102, 203]
+        cold.add(hot.components)
+        anew = cold.solve()
+    np.testing.assert_allclose(after.distribution.max(axis=0).sum(), anew.distribution.max(axis=0).sum())
+    assert 0 < 3 * after.n_pivots < anew.n_pivots
+
+
 def test_stopping_early_keeps_a_certified_pair(wide):
     X, y = wide
     labels = np.unique(y, return_inverse=True)[1]
@@ -259,6 +279,8 @@ def test_stopping_early_keeps_a_certified_pair(wide):
     assert len(solution.history) == 3
     assert solution.lower <= best <= solution.upper
     assert lower_bound(problem, BayesError(), solution.distribution).bound == pytest.approx(solution.lower)
+    assert upper_bound(problem, BayesError(), solution.mu) == pytest.approx(solution.upper, abs=1e-12)
+    assert solution.upper == pytest.approx(min(r["worst_case_error"] for r in solution.history), abs=1e-12)
 
 
 def counts_absent_from_classes(rng):
@@ -297,7 +319,7 @@ def test_it_ends_when_no_component_is_violated_by_more_than_epsilon(seed):
     problem, _ = problem_of(X, labels, 2)
 
     def violations(epsilon):
-        start = generation.by_correlation(problem, BayesError(), 2)
+        start = by_correlation(problem, BayesError(), 2)
         solution = constraint_generation(problem, BayesError(), start, n_max=1, epsilon=epsilon)
         assert solution.converged
         return [record["max_violation"] for record in solution.history]

@@ -63,27 +63,33 @@ def informative(seed, n_classes):
     return np.random.default_rng(seed).standard_normal((15, 60)) + means, labels
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("n_classes", "coding", "fit_intercept"),
+    [(2, "signed", True), (3, "one-hot", True), (2, "one-hot", False), (3, "one-hot", False)],
+)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("start", ["columns", "correlation"])
 @pytest.mark.parametrize("k_max", [3, 50])
 @pytest.mark.filterwarnings("ignore:stopped at k_max", "ignore:with 60 features")
-def test_every_iteration_is_that_of_the_printed_algorithm(n_classes, seed, start, k_max):
+def test_every_iteration_is_that_of_the_printed_algorithm(
+    n_classes, coding, fit_intercept, seed, start, k_max
+):
+    """With the library's own coding and intercept, and with those of the text."""
     X, labels = informative(seed, n_classes)
-    Psi = reference.scaled_columns(X)
-    Phi = reference.phi_vectors(Psi, n_classes, "signed" if n_classes == 2 else "one-hot")
+    Psi = reference.scaled_columns(X, fit_intercept=fit_intercept)
+    Phi = reference.phi_vectors(Psi, n_classes, coding)
     tau, lam = reference.tau_and_lambda(Phi, labels, 1.0)
     options = {"n_max": 5 if start == "columns" else 30, "epsilon": 1e-4, "k_max": k_max}
     if start == "columns":
         start = np.arange(12)
-        # Every class has components of its own, after one for the column of ones.
-        initial = [block + 1 + j for block in range(0, len(tau), Psi.shape[1]) for j in start]
+        # Every class has components of its own, after one for the column of ones if there is one.
+        initial = [block + fit_intercept + j for block in range(0, len(tau), Psi.shape[1]) for j in start]
     else:
         uniform = Phi.mean(axis=(0, 1))  # what a distribution that knows nothing has as feature means
         initial = np.argsort(-(np.abs(tau - uniform) - lam))[: options["n_max"]]
     risks, sizes = algorithm_1(*reference.subset_rows(Phi), tau, lam, initial, **options)
     printed = ConstraintGeneration(initial_features=start, select="as-printed", **options)
-    model = MinimaxRiskClassifier(printed).fit(X, labels)
+    model = MinimaxRiskClassifier(printed, coding=coding, fit_intercept=fit_intercept).fit(X, labels)
     assert model.subset_sizes_.tolist() == sizes
     np.testing.assert_allclose(model.worst_case_errors_, risks, rtol=0.0, atol=1e-8)
     assert model.converged_ or len(risks) == k_max + 1

@@ -9,6 +9,7 @@ import reference
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import upper_bound
 from problems import generated_from, problem_of
 
 
@@ -62,6 +63,7 @@ def test_monotonicity_theorem_bounds_the_true_risk_of_every_stage(seed, radius):
     assert len(solution.stages) > 3
     for stage, record in zip(solution.stages, solution.history, strict=True):
         mu = stage.expand(*problem.tau.shape)
+        assert upper_bound(problem, BayesError(), mu) == pytest.approx(record["worst_case_error"], abs=1e-12)
         scores = problem.scores_of(mu)
         h = rule.probabilities(scores, rule.threshold(scores))
         true_risk = float((truth * (1 - h)).sum())

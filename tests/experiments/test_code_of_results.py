@@ -41,7 +41,7 @@ def test_a_constant_of_the_engine_makes_results_older(tmp_path, monkeypatch):
     library = tmp_path / "minimaxrisk"
     before = engine_fingerprint(library)
     assert before == engine_fingerprint()
-    file = library / "engines" / "linear_programs" / "constraint_generation.py"
+    file = library / "engines" / "linear_programs" / "starts.py"
     text = file.read_text(encoding="utf-8")
     recorded = [code.measured_by(epsilon.ITEM) | {"settings": code.settings_fingerprint(epsilon.ITEM, {})}]
     assert code.reasons_why_older(epsilon.ITEM, recorded, {}) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,13 +41,29 @@ def test_every_part_of_the_paper_has_a_line(kind, numbers):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:30])
-def test_what_a_line_names_exists(row):
-    named = re.findall(r"`([\w/]+\.py)::(\w+)`", f"{row[1]} {row[2]}")
-    assert len(named) == 2
-    for (path, name), folder in zip(named, ("src/minimaxrisk", "tests"), strict=True):
-        is_from_root = folder != "tests" and path.startswith(("experiments/", "tests/"))
-        file = ROOT / ("" if is_from_root else folder) / path
+def test_what_a_line_names_exists_and_its_test_can_reach_it(row):
+    here, tests = named_in(row[1], "src/minimaxrisk"), named_in(row[2], "tests")
+    assert here
+    assert tests
+    for file, name in here + tests:
         assert name in names_in(file), f"{file} has no {name}"
+    for file, name in tests:
+        assert name.startswith("test_")
+        imported = imports_of(file)
+        reached = imported.union(*(imports_of(each) for each in imported))
+        takes_all = ROOT / "src" / "minimaxrisk" / "__init__.py" in imported
+        for source, _ in here:
+            is_of_library = ROOT / "src" in source.parents
+            assert source in reached or (takes_all and is_of_library), f"{file} imports no {source}"
+
+
+def named_in(cell, folder):
+    """Files and names, such as ``problem/rule.py::probabilities`` or ``solution.py::Stage.expand``."""
+    found = []
+    for path, name in re.findall(r"`([\w/]+\.py)::([\w.]+)`", cell):
+        is_from_root = folder != "tests" and path.startswith(("experiments/", "tests/"))
+        found.append((ROOT / ("" if is_from_root else folder) / path, name))
+    return found
 
 
 def names_in(file):
@@ -54,10 +71,26 @@ def names_in(file):
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found |= {target.id for target in targets if isinstance(target, ast.Name)}
     return found
+
+
+@cache
+def imports_of(file):
+    """The files of the project that a file imports."""
+    modules = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    paths = [module.replace(".", "/") + end for module in modules for end in (".py", "/__init__.py")]
+    found = [ROOT / folder / path for folder in ("src", "", "tests") for path in paths]
+    return {each for each in found if each.exists()}
 
 
 def test_comments_of_the_algorithms_have_all_line_numbers():
@@ -67,10 +100,11 @@ def test_comments_of_the_algorithms_have_all_line_numbers():
         engine.read_text(encoding="utf-8"),
         re.DOTALL | re.MULTILINE,
     )
-    numbers = {int(n) for n in re.findall(r"\d+", " ".join(re.findall(r"[Ll]ines? [\d, and to]+", loop)))}
-    # 5 to 7 is a range, and 14 is the end of the loop.
-    assert numbers | {6, 14} == set(range(1, 16))
-    assert {int(n) for n in re.findall(r"# (?:(?:\d) and )?(\d):", select)} | {3} == set(range(1, 6))
+    lines = [int(n) for comment in re.findall(r"# Lines? ([\d and]+)", loop) for n in comment.split(" and ")]
+    # Line 12 is done before line 9: the rows of the program that is solved are those of J.
+    assert lines == [1, 2, 3, 4, 5, 6, 7, 8, 12, 9, 10, 11, 13, 14, 15]
+    steps = re.findall(r"# (\d)(?: before (\d))?:", select)
+    assert [int(n) for step in steps for n in step if n] == [1, 2, 4, 3, 5]
 
 
 def test_algorithm_1_runs_as_the_page_says(tmp_path, monkeypatch, capsys):
@@ -83,4 +117,4 @@ def test_algorithm_1_runs_as_the_page_says(tmp_path, monkeypatch, capsys):
     risks = names["model"].worst_case_errors_
     assert len(risks) > 1
     assert (np.diff(risks) <= 1e-9).all()
-    assert len(capsys.readouterr().out.split("]")) == 3
+    assert len(capsys.readouterr().out.split("]")) == 4

@@ -28,13 +28,8 @@ from minimaxrisk.engines.interior_point.engine import (
 from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
     constraint_and_column_generation,
 )
-from minimaxrisk.engines.linear_programs.constraint_generation import (
-    by_columns,
-    by_correlation,
-    by_first_order,
-    constraint_generation,
-    full_lp,
-)
+from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.linear_programs.starts import by_columns, by_correlation, by_first_order
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,

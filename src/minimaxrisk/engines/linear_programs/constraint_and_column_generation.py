@@ -25,16 +25,10 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.linear_programs.constraint_generation import (
-    FixedPart,
-    InnerPoint,
-    Master,
-    MasterSolution,
-    first_by,
-    first_order_pair,
-    most_important,
-)
+from minimaxrisk.engines.linear_programs.constraint_generation import InnerPoint, first_by
 from minimaxrisk.engines.linear_programs.highs import TimeLimitError
+from minimaxrisk.engines.linear_programs.master import FixedPart, Master, MasterSolution
+from minimaxrisk.engines.linear_programs.starts import first_order_pair, most_important
 from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution, Stage
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import Box, lower_bound
