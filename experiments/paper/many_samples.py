@@ -93,11 +93,11 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
             settings.large_scale_limit,
             f"{name} {n_components} {method}",
         )
+        for seed in range(settings.large_scale_seeds)  # what does not end with the first is not tried again
         for n_components in sorted({0, settings.large_scale_components})
         for name in names
         if n_components == 0 or load_table(name)[0].shape[1] < FEWEST_COLUMNS
         for method in SOLVERS
-        for seed in range(settings.large_scale_seeds)
     ]
 
 
