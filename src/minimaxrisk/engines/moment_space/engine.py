@@ -35,7 +35,7 @@ from minimaxrisk.engines.subprogram import ClassMeans, Subprogram
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 
 # Where all matrices find room: moments, numbers of the features, and masses.
-MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 8000, 1 << 26, 1 << 21
+MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 10_000, 1 << 26, 1 << 21
 # Instances per moment, and in all, from which on this engine takes every problem of several classes.
 INSTANCES_PER_MOMENT, FEWEST_INSTANCES = 5, 2000
 # Classes from which on it takes others too: with so many masses, and with so many instances, where its matrix
