@@ -183,6 +183,8 @@ class HeldColumns:
 class ImplicitFeatures(FeatureMatrix):
     """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
 
+    is_read_in_place: ClassVar[bool] = True
+
     data: StoredArray
     rows: IntArray
     shift: FloatArray

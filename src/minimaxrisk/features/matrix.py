@@ -184,6 +184,9 @@ class FeatureMatrix(Protocol):
     is_sparse: ClassVar[bool] = False
     """Whether only entries that are not zero are stored."""
 
+    is_read_in_place: ClassVar[bool] = False
+    """Whether the numbers are those of the caller's array, of which there is no copy."""
+
     can_relabel: ClassVar[bool] = False
     """Whether ``correlate_many`` takes the moments of many labellings faster than ``class_moments``."""
 

@@ -22,7 +22,7 @@ from minimaxrisk._utils.arrays import (
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.features.chunked import dask_features
-from minimaxrisk.features.dense import WHERE_NEEDED, ImplicitFeatures, features_of_table
+from minimaxrisk.features.dense import WHERE_NEEDED, features_of_table
 from minimaxrisk.features.device import device_features
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix, PartOfRows, Scaled, make_coding
 from minimaxrisk.features.sparse import sparse_features
@@ -248,9 +248,8 @@ def pose_parts(
     ``whole`` is the problem of all rows, posed with the same choices but for the rule. Parts of features
     that have them (``FeatureMatrix.parts``) are not copied; those of others are posed anew.
     """
-
     features = whole.problem.features
-    if copy == "auto" and isinstance(features, ImplicitFeatures) and isinstance(data.X, np.ndarray):
+    if copy == "auto" and features.is_read_in_place and isinstance(data.X, np.ndarray):
         copy = WHERE_NEEDED  # parts of an array that was not worth a copy are not either
 
     def anew(rows: IntArray) -> PosedBox:
