@@ -73,7 +73,7 @@ def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
     By the law of total variance
     ``sigma^2 = sum_k P_k C_bk^2 var_k + sum_k P_k (C_bk mean_k - tau)^2``.
     """
-    xp, parts = namespace_of(tau), []
+    xp, rows = namespace_of(tau), []
     # Rows of several blocks at a time, where they are short: there may be a thousand classes.
     at_a_time = max(1, SHORT // tau.shape[1])
     for first in range(0, len(coding.matrix), at_a_time):
@@ -85,8 +85,8 @@ def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
             c = codes[:, k : k + 1]
             off = c * moments.mean[k, :] - own
             square = square + p * (c * c * moments.variance[k, :] + off * off)
-        parts.append(square)
-    return xp.sqrt(xp.concat(parts))
+        rows += [square[block, :] for block in range(square.shape[0])]
+    return xp.sqrt(xp.stack(rows))  # NumPy has concat of the standard from 2.0 on only
 
 
 def signed_moments(
