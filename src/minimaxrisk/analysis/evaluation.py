@@ -339,8 +339,8 @@ def evaluate(
     No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
     counted on samples that had no part in making it. Errors on training samples mean nothing, and arrays do
     not tell which these are; ``minimaxrisk evaluate`` recognizes them by the model file. Nor do they tell the
-    scale of the training data: ask ``training_scale(model, X_train, y_train).compare(X)`` first, as the command
-    does, because errors on another scale mean nothing either.
+    scale of the training data: ask ``training_scale(model, X_train, y_train).compare(X)`` first, as the
+    command does, because errors on another scale mean nothing either.
 
     Parameters
     ----------
