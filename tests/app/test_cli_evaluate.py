@@ -92,15 +92,25 @@ def test_training_samples_are_refused(frame, run):
 def test_another_scale_and_other_labels(frame, run, tmp_path):
     features = [name for name in frame if name not in ("sample", "kind")]
     page = tmp_path / "page.html"
-    status, _, err = run(
-        frame[50:].assign(**{name: 100 * frame[name] for name in features}), "--report", page
-    )
+    scaled = frame[50:].assign(**{name: 100 * frame[name] for name in features})
+    status, out, err = run(scaled, "--report", page)
     assert status == 0
     assert "WARNING" in err
     assert "on another scale than the training data" in err
+    # The doubt instead of a rate, an interval and what it would take to hold.
+    doubt = "Not before this is settled: 40 of 40 samples unlike the training data."
+    assert out.startswith(f"{doubt} On 40 samples that it has not learned from this model errs on ")
+    assert not re.search(r"That holds|confidence|%", out.splitlines()[0])
     html = page.read_text(encoding="utf-8")
+    assert f'<p class="headline">{doubt}</p>' in html
     assert "Read the warnings first" in html
-    assert "no stronger statement" not in html
+    assert not re.search(r"no stronger statement|misclassified, \d|That holds|class=\"tiles\"", html)
+    page.unlink()
+    status, out, err = run(scaled, "--report", page, "--strict")
+    assert (status, out) == (2, "")
+    assert "No errors were counted (--strict)." in err
+    assert not page.exists()
+    assert run(frame[50:], "--strict")[0] == 0
     # One odd patient is part of a cohort and named.
     odd = frame[50:].copy()
     odd.loc[50, features] *= 100.0
@@ -117,6 +127,29 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     status, _, err = run(frame[50:].assign(kind="x"))
     assert status == 2
     assert "the model knows none of these labels" in err
+
+
+def test_columns_that_the_model_does_not_use_may_be_absent(frame, model, run):
+    saved = load_model(model)
+    used = saved.feature_names[saved.classifier.selected_features_].tolist()
+    assert 0 < len(used) < len(saved.feature_names)
+    cohort = frame[50:]
+    few = cohort[["sample", *used, "kind"]]
+    status, _, err = run(few)
+    assert status == 2
+    assert "the model gives none of these a coefficient: pass --only-used to do without them" in err
+    status, out, err = run(few, "--only-used", "--json")
+    assert status == 0
+    found, whole = json.loads(out), json.loads(run(cohort, "--json")[1])
+    assert (found["error"], found["confusion"]) == (whole["error"], whole["confusion"])
+    assert found["calibration"] == whole["calibration"]
+    # Fits without a fold use other columns.
+    assert found["sets"] is None
+    assert "Leave out --only-used for it" in err
+    # Training samples are known by the used columns alone.
+    status, _, err = run(frame[48:][few.columns], "--only-used")
+    assert status == 2
+    assert "2 of 42 samples are in the training data" in err
 
 
 def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):

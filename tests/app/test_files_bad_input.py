@@ -117,6 +117,11 @@ REFUSED = [
     ({"t.npz.gz": "x"}, {}, "must be in a known format, got the extension '.gz'; decompress it first"),
     # Numbers.
     (TABLE.replace("4,5", "low,5"), {}, r"1 column with text: 'a' \(such as 'low'\); pass --ignore a for"),
+    (
+        "sample,class,hospital,a\np1,x,north,1\np2,y,south,2\np3,x,north,3\n",
+        {},
+        r"'hospital' .*pass --ignore hospital for .*; pass --batch hospital if that column tells which",
+    ),
     (late(400, "p400,x,1_0,high,NA"), {}, r"2 columns with text: 'a' \(such as '1_0'\), 'b' .*'high'\)"),
     (late(450, "p450,x,1_0,2,3"), {}, r"1 column with text: 'a' \(such as '1_0'\)"),
     (TABLE.replace("4,5", "inf,5"), {}, "finite, got 1 infinite, the first at sample 'p2'.*or pass --ignore"),
@@ -136,7 +141,26 @@ REFUSED = [
     # The target and its classes.
     (TABLE.replace("sample,class", "sample,klass"), {}, "no such column; did you mean 'klass'"),
     (TABLE.replace(",y,", ",x,"), {}, "'class' must have at least two classes, got only 'x'"),
-    (TABLE.replace("p2,y", "p2,"), {}, "label in 'class', got 1 of 4 missing .*samples 'p2'"),
+    (
+        TABLE.replace("p2,y", "p2,"),
+        {},
+        r"label in 'class', got 1 of 4 missing .*for the sample 'p2'; complete it, or remove this sample",
+    ),
+    (TABLE.replace(",y", ","), {}, "got 2 of 4 .*for the samples 'p2', 'p4'; complete them, or remove these"),
+    # A cell that is empty is no class.
+    (TABLE.replace("p2,y", "p2,"), {"target": None}, r"It could be 'class' \(x, y\); for example"),
+    (TABLE.replace(",y", ","), {"target": None}, "No column looks like classes"),
+    (
+        "\n".join(["who,class,a", *(f"p{i},{['', '0', '1'][i % 3]},{i}.5" for i in range(9))]),
+        {"target": None},
+        r"It could be 'class' \(0, 1\);",
+    ),
+    # What there is to tell apart comes before names that repeat, and these are no classes.
+    (
+        TABLE.replace("sample", "patient_id").replace("p4", "p3").replace("p2", "p1"),
+        {"target": None},
+        r"It could be 'class' \(x, y\); for example --target class",
+    ),
     (TABLE.replace("p2,y", "p2,None"), {}, "missing .written 'None'."),
     ("class,a\nx,1\ny,2\nz,3\nw,4\n", {}, "with several samples each, got 4 different .*sample names"),
     (NUMBERS, {"target": "score"}, "must hold classes, got 80 different numbers for 100 samples"),
@@ -148,7 +172,11 @@ REFUSED = [
     (TABLE, {"ignore": ["a, b"]}, r"for several columns pass --ignore a --ignore b\."),
     (TABLE, {"samples": "samle"}, "--samples must name a column .* no 'samle'; did you mean 'sample'"),
     (TABLE, {"sample_columns": ["ward"]}, "column 'ward' that --groups or --batch names, in the table or"),
-    (TABLE.replace("1,2", ",2"), {"sample_columns": ["a"]}, "an entry in 'a', got 1 of 4 missing.*'p1'"),
+    (
+        TABLE.replace("1,2", ",2"),
+        {"sample_columns": ["a"]},
+        "an entry in 'a', .*for the sample 'p1'; complete it",
+    ),
     (TABLE, {"labels_sheet": "two"}, "--labels-sheet needs a workbook"),
     # Names of samples.
     (TABLE.replace("p4", "p1"), {}, "must be unique, got 'p1'.*--groups sample if .*--ignore sample if"),

@@ -408,3 +408,28 @@ def test_rows_of_words_are_rows_where_they_are_not_most(tmp_path, n_words, are_r
     message = "got only text in the rows 'w0'" if are_rows else "3 columns with text: 'p1' .such as 'x'"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, "\n".join(lines), target="gene")
+
+
+def test_samples_of_one_patient_keep_its_name(tmp_path):
+    table = "patient_id,class,a\np5,x,1.5\np7,y,2.5\np5,x,3.5\np9,y,0.5\n"
+    numbered = ["p5 (1)", "p7", "p5 (2)", "p9"]
+    for asked in ({}, {"samples": "patient_id"}, {"features": ["a"], "target": "class"}):
+        study = read(tmp_path, table, sample_columns=["patient_id"], **asked)
+        assert study.sample_names.tolist() == numbered
+        assert study.sample_columns["patient_id"].tolist() == ["p5", "p7", "p5", "p9"]
+        assert study.feature_names.tolist() == ["a"]
+        assert "Samples of the same name were numbered, such as 'p5 (1)'." in study.remarks
+    # A batch names no sample, unless it is said to.
+    plates = table.replace("patient_id", "plate")
+    assert read(tmp_path, plates, sample_columns=["plate"]).sample_names.tolist() == ["1", "2", "3", "4"]
+    with pytest.raises(ValueError, match="sample names must be unique, got 'p5' more than once"):
+        read(tmp_path, table, samples="patient_id")
+
+
+def test_columns_about_patients_among_many_genes_are_named(tmp_path):
+    genes = [f"g{j}" for j in range(30)]
+    rows = [f"p{i},{'xy'[i % 2]},{40 + i},{','.join(str(i + j / 8) for j in range(30))}" for i in range(6)]
+    study = read(tmp_path, "\n".join([",".join(["sample", "class", "age", *genes]), *rows]))
+    assert study.remarks[-1] == "'age' is among the 31 features; if that is not meant, pass ignore=['age']."
+    without = read(tmp_path, (tmp_path / "t.csv").read_text(), ignore=["age"])
+    assert not any("among the" in remark for remark in without.remarks)

@@ -60,6 +60,11 @@ def with_value(value):
             r"its column 'patient' has type \w+ \(first value 'P0'\); drop the column",
         ),
         (
+            pd.DataFrame(data()[0]).map(lambda value: f"{value:.3f}".replace(".", ",")),
+            data()[1],
+            r"first value '-?\d+,\d{3}'\); if that is a decimal comma, read the file with decimal=','",
+        ),
+        (
             pd.DataFrame(data()[0], columns=list("abc")).assign(day=pd.date_range("2020-01-01", periods=10)),
             data()[1],
             "its column 'day' has type datetime64",

@@ -9,7 +9,7 @@ not prepared, or not alike, ``synthetic`` about values that were computed with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,12 @@ class Doubt:
 
     def __str__(self) -> str:
         return f"{self.text} {self.remedy}"
+
+
+def unsettled(doubts: Iterable[Doubt]) -> str:
+    """What has to be settled before errors and bounds mean anything, in words; empty if nothing has."""
+    briefs = dict.fromkeys(one.brief for one in doubts if one.is_about_validity)
+    return f"Not before this is settled: {'; '.join(briefs)}." if briefs else ""
 
 
 # ---- about the data

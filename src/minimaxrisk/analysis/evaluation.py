@@ -178,6 +178,8 @@ class Evaluation:
         What the model ranks samples by.
     n_groups : int or None
         How many groups the samples have, if they have any.
+    doubt : str
+        What has to be settled before the numbers mean anything; empty if nothing has.
     """
 
     confidence: float
@@ -198,6 +200,7 @@ class Evaluation:
     set_confidence: float | None = None
     scores: FloatArray | None = field(repr=False, default=None)
     n_groups: int | None = None
+    doubt: str = ""
 
     @property
     def sizes(self) -> dict[Any, int]:
@@ -246,14 +249,19 @@ class Evaluation:
         """How often it errs, how sure that is, and for which samples, in words."""
         n, wrong = self.error.n, self.error.n_counted
         drawn = "" if self.n_groups is None else f" (one of each of {self.n_groups} groups)"
-        text = (
-            f"On {n:,} samples that it has not learned from{drawn} this model errs on {wrong:,}: "
-            f"{self.error.value:.1%}, and with {100 * self.confidence:.10g}% confidence between "
-            f"{self.error.low:.1%} and {self.error.high:.1%}. {self._compared()}"
-        )
+        errs = f"On {n:,} samples that it has not learned from{drawn} this model errs on {wrong:,}"
+        if self.doubt:
+            text = f"{self.doubt} {errs}; until then that may mean nothing."
+        else:
+            text = (
+                f"{errs}: {self.error.value:.1%}, and with {100 * self.confidence:.10g}% confidence between "
+                f"{self.error.low:.1%} and {self.error.high:.1%}. {self._compared()}"
+            )
         for label, size in self.unknown.items():
             are = "is" if size == 1 else "are"
             text += f" {size:,} {are} {label!r}, which the model does not know: counted as wrong."
+        if self.doubt:
+            return text
         if self.prevalence is not None:
             shares = ", ".join(f"{share:.4g} {label!r}" for label, share in self.prevalence.items())
             text += f" Where the shares of the classes are {shares}, it errs on {self.error_at_prevalence}."
@@ -330,7 +338,9 @@ def evaluate(
 
     No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
     counted on samples that had no part in making it. Errors on training samples mean nothing, and arrays do
-    not tell which these are; ``minimaxrisk evaluate`` recognizes them by the model file.
+    not tell which these are; ``minimaxrisk evaluate`` recognizes them by the model file. Nor do they tell the
+    scale of the training data: ask ``training_scale(model, X_train, y_train).compare(X)`` first, as the
+    command does, because errors on another scale mean nothing either.
 
     Parameters
     ----------

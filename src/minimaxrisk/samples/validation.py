@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -49,6 +50,7 @@ from minimaxrisk._utils.stored_tables import (
 )
 
 Place = tuple[int, int, float]  # row, column, value
+DECIMAL_COMMA, LOOKED_AT = re.compile(r"\s*[-+]?\d+,\d+\s*"), 5  # and in how many cells to look for it
 # How pandas, polars and pyarrow call types of numbers, in small letters.
 NUMBERS = re.compile(r"u?int\d|float|double|half|bool|decimal|sparse")
 
@@ -495,11 +497,15 @@ def _refuse_columns(X: Any, is_wanted: Callable[[str], object], cause: Exception
     """Refuse a frame with a column whose type, in small letters, is not wanted."""
     for name, kind in zip(*_columns_of_frame(X), strict=True):
         if not is_wanted(str(kind).lower()):
-            first = next(iter(X[name]))
-            value = first.as_py() if hasattr(first, "as_py") else first
+            values = [cell.as_py() if hasattr(cell, "as_py") else cell for cell in islice(X[name], LOOKED_AT)]
+            advice = "drop the column or encode it as numbers"
+            if all(DECIMAL_COMMA.fullmatch(str(value)) for value in values):
+                advice = (
+                    "if that is a decimal comma, read the file with decimal=','; else encode it as numbers"
+                )
             raise ValueError(
-                f"X must be numeric, but its column {name!r} has type {kind} (first value {value!r}); drop "
-                "the column or encode it as numbers."
+                f"X must be numeric, but its column {name!r} has type {kind} (first value {values[0]!r}); "
+                f"{advice}."
             ) from cause
 
 

@@ -197,13 +197,7 @@ def predict_command(
             metavar="FILE", help="Write the table to this file instead of printing it: --out new.csv"
         ),
     ] = None,
-    only_used: Annotated[
-        bool,
-        typer.Option(
-            "--only-used",
-            help="Require only the columns that have a coefficient in the model; others may be absent.",
-        ),
-    ] = False,
+    only_used: options.OnlyUsed = False,
     confidence: Annotated[
         float,
         typer.Option(
@@ -213,13 +207,7 @@ def predict_command(
             "--confidence 0.95",
         ),
     ] = 0.9,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Refuse samples that are not on the scale of the training data, instead of a warning.",
-        ),
-    ] = False,
+    strict: options.Strict = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     labels: options.Labels = None,
@@ -294,6 +282,8 @@ def evaluate_command(
             help="Samples with the same entry are of one patient, of which one counts: --groups patient",
         ),
     ] = None,
+    only_used: options.OnlyUsed = False,
+    strict: options.Strict = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     labels: options.Labels = None,
@@ -310,6 +300,7 @@ def evaluate_command(
     Examples:
       minimaxrisk evaluate model.skops cohort.csv --target diagnosis --report cohort.html
       minimaxrisk evaluate model.skops cohort.csv --prevalence ill=0.05
+      minimaxrisk evaluate model.skops few_genes.csv --only-used --strict
       minimaxrisk evaluate model.skops cohort.gct --labels patients.tsv --json
     """
     shares = options.shares(prevalence or ()) or None
@@ -323,6 +314,8 @@ def evaluate_command(
         groups=groups,
         prevalence=shares,
         confidence=confidence,
+        only_used=only_used,
+        strict=strict,
         report=report,
         json=json,
         command=context.ensure_object(options.Invocation).command,

@@ -12,13 +12,24 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, dense_columns
-from minimaxrisk.analysis.doubts import Doubt, doubts_about_data
+from minimaxrisk.analysis.doubts import Doubt, doubts_about_data, unsettled
 from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
 from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json, printable
 from minimaxrisk.app.cli.options import Source
-from minimaxrisk.app.cli.stored import as_trained, filled, known_samples, load_first, read_for_model, scaled
+from minimaxrisk.app.cli.stored import (
+    MOST_NAMED,
+    as_trained,
+    columns_to_read,
+    compared,
+    filled,
+    known_samples,
+    load_first,
+    possible_classes,
+    read_for_model,
+    scaled,
+)
 from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.labels import spelt_otherwise
@@ -26,10 +37,9 @@ from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import ScoresOf, final_scores
 from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
-from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words, is_in_set
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words
 from minimaxrisk.inspection.canvas import by_importance
 
-MOST_NAMED = 5  # samples or columns in a message
 MOST_WRONG = 30  # the page and --json have all
 # Farther from the means of the training data, in their standard deviations, is worth a line.
 FAR = 1.0
@@ -42,6 +52,8 @@ def evaluate_and_write(
     groups: str | None,
     prevalence: Mapping[str, float] | None,
     confidence: float,
+    only_used: bool,
+    strict: bool,
     report: Path | None,
     json: bool,
     command: str,
@@ -49,16 +61,20 @@ def evaluate_and_write(
 ) -> None:
     """Count errors, print them, and write the page where it is asked for."""
     saved = load_first(model)
-    study = read_for_model(saved, source, console, sample_columns=() if groups is None else (groups,))
+    columns = columns_to_read(saved, only_used=only_used)
+    about = () if groups is None else (groups,)
+    study = read_for_model(
+        saved, source, console, offers_only_used=True, columns=columns, sample_columns=about
+    )
     X = filled(saved.imputer, study, console)
     _refuse_training_samples(saved, study, X)
-    scale = None if saved.training_scale is None else saved.training_scale.compare(X)
-    if scale is not None and not scale.agrees:
-        console.warn(_of_scale(scale, study))
+    scale, doubt = compared(saved, study, X, strict=strict, undone="No errors were counted")
+    if doubt is not None and scale is not None:
+        console.warn(_about_cohort(doubt, scale))
     drift = _drift(saved, X)
     if drift:
         console.note(drift)
-    said = _said(saved, scaled(saved, X), console)
+    said = _said(saved, scaled(saved, X), columns, console)
     y = np.asarray(study.y).astype(str).astype(object)
     labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
     for remark in spelt_otherwise(said.classes, y):
@@ -67,6 +83,7 @@ def evaluate_and_write(
     unit = None if groups is None else study.sample_columns[groups]
     _warn_about_copies(study, y, unit, console)
     found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=unit)
+    found = replace(found, doubt=unsettled(console.warnings))
     if report is not None:
         cohort = Cohort(
             evaluation=found,
@@ -127,15 +144,11 @@ def _refuse_training_samples(saved: SavedModel, study: Study, X: DataMatrix) -> 
 MOST_ODD = 5
 
 
-def _of_scale(scale: ScaleComparison, study: Study) -> Doubt:
-    which = "" if scale.whole else f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
-    return Doubt(
-        kind="scale",
-        brief=f"{int(scale.differs.sum())} of {counted(len(scale.differs), 'sample')} unlike the training "
-        "data",
-        text=f"{study.source}: {scale.statement}{which}",
-        remedy="Prepare them as the training data were, and evaluate again.",
-        # A few odd patients are part of a cohort, and their errors count; many were measured otherwise.
+def _about_cohort(doubt: Doubt, scale: ScaleComparison) -> Doubt:
+    """The doubt about the scale; a few odd patients are part of a cohort, many were measured otherwise."""
+    return replace(
+        doubt,
+        remedy=f"Prepare them as the training data were, and evaluate again; {doubt.remedy}",
         is_about_validity=scale.whole or MOST_ODD * scale.differs.sum() >= len(scale.differs),
     )
 
@@ -166,8 +179,8 @@ def _drift(saved: SavedModel, X: DataMatrix) -> str:
     )
 
 
-def _said(saved: SavedModel, features: DataMatrix, console: Console) -> Said:
-    """What the model says, its labels as text, as the file has them."""
+def _said(saved: SavedModel, features: DataMatrix, read: np.ndarray | None, console: Console) -> Said:
+    """What the model says, its labels as text, as the file has them; ``read`` as in ``possible_classes``."""
     classifier, left_out = saved.classifier, saved.left_out
     said = Said(
         [str(label) for label in classifier.classes_.tolist()],
@@ -183,7 +196,7 @@ def _said(saved: SavedModel, features: DataMatrix, console: Console) -> Said:
     return replace(
         said,
         probabilities=left_out.calibration().probabilities(final_scores(classifier, features)),
-        is_possible=is_in_set(left_out.p_values(features), SET_CONFIDENCE),
+        is_possible=possible_classes(left_out, features, read, SET_CONFIDENCE, console),
         set_confidence=SET_CONFIDENCE,
     )
 

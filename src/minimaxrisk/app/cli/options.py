@@ -146,6 +146,20 @@ Ignore: TypeAlias = Annotated[
         help="Column or pattern to leave out; may be repeated: --ignore age --ignore 'meta_*'",
     ),
 ]
+OnlyUsed: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--only-used",
+        help="Require only the columns that have a coefficient in the model; others may be absent.",
+    ),
+]
+Strict: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse samples that are not on the scale of the training data, instead of a warning.",
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
-from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
@@ -19,21 +18,30 @@ from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import Source
-from minimaxrisk.app.cli.stored import filled, known_samples, load_first, read_for_model, scaled
+from minimaxrisk.app.cli.stored import (
+    MOST_NAMED,
+    columns_to_read,
+    compared,
+    filled,
+    known_samples,
+    load_first,
+    possible_classes,
+    read_for_model,
+    scaled,
+)
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.report.phrases import percent
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import final_scores
-from minimaxrisk.guarantees.certified import OWN_RADII, can, columns_read_by
+from minimaxrisk.guarantees.certified import OWN_RADII, can
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words, is_in_set
+from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
 from minimaxrisk.guarantees.statement import ErrorBound
 
 ON_SCALE = "on_training_scale"
 DIGITS = 4  # of probabilities
-MOST_NAMED = 5  # samples in a message
 
 
 @dataclass(frozen=True)
@@ -111,12 +119,12 @@ def predict_and_write(
 ) -> None:
     """Predict, with notes on how far the predictions can be trusted."""
     saved = load_first(model)
-    columns = _used_columns(saved) if only_used else None
-    study = read_for_model(saved, source, console, needs_labels=False, columns=columns)
-    if columns is not None:
-        study = _with_all_columns(saved, study, columns)
+    columns = columns_to_read(saved, only_used=only_used)
+    study = read_for_model(saved, source, console, needs_labels=False, offers_only_used=True, columns=columns)
     X = filled(saved.imputer, study, console)
-    scale = _compared(saved, study, X, console, strict=strict)
+    scale, doubt = compared(saved, study, X, strict=strict, undone="No predictions were written")
+    if doubt is not None:
+        console.warn(doubt)
     known = known_samples(saved, X)
     if known.any():
         console.warn(_already_known(study, known))
@@ -157,68 +165,13 @@ def _possible(
         return None, None
     calibrated = left_out.calibration().probabilities(final_scores(saved.classifier, features))
     probabilities = calibrated.round(DIGITS)
-    others = [] if read is None else [np.setdiff1d(judge.columns, read) for judge in left_out.judges]
-    missing = len(np.unique(np.concatenate(others))) if others else 0
-    if missing:
-        console.note(
-            f"Which classes are possible is not told: fits without a fold use {counted(missing, 'column')} "
-            "that the model does not. Leave out --only-used for it."
-        )
+    is_possible = possible_classes(left_out, features, read, confidence, console)
+    if is_possible is None:
         return probabilities, None
-    is_possible = is_in_set(left_out.p_values(features), confidence)
     words, n = in_words(is_possible), len(is_possible)
     told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in (SURE, UNSURE, UNLIKE))
     console.note(f"Of {counted(n, 'sample')}, at {percent(confidence)}: {told}.")
     return probabilities, is_possible
-
-
-def _used_columns(saved: SavedModel) -> np.ndarray | None:
-    """The columns that the model needs; None for one that needs none, which reads all columns."""
-    if are_generated(list(saved.feature_names)):
-        raise typer.BadParameter(
-            "needs a model whose columns have names; those of this one are matched by position.",
-            param_hint="--only-used",
-        )
-    used = columns_read_by(saved.classifier)
-    return used if len(used) else None
-
-
-def _with_all_columns(saved: SavedModel, study: Study, columns: np.ndarray) -> Study:
-    """The study with all columns of the model, zeros in those that it does not use."""
-    n_features = len(saved.feature_names)
-    if sparse.issparse(study.X):
-        places = (np.ones(len(columns)), (np.arange(len(columns)), columns))
-        full = sparse.csr_matrix(study.X @ sparse.csr_matrix(places, (len(columns), n_features)))
-    else:
-        full = np.zeros((study.X.shape[0], n_features))
-        full[:, columns] = study.X
-    return replace(study, X=full, feature_names=saved.feature_names)
-
-
-def _compared(
-    saved: SavedModel, study: Study, X: DataMatrix, console: Console, *, strict: bool
-) -> ScaleComparison | None:
-    """Whether the samples are on the scale of the training data; a warning or an error if not."""
-    if saved.training_scale is None:
-        return None
-    scale = saved.training_scale.compare(X)
-    if scale.agrees:
-        return scale
-    which = ""
-    if not scale.whole:
-        which = f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
-    if strict:
-        raise ValueError(f"{study.source}: {scale.statement}{which} No predictions were written (--strict).")
-    n, n_differing = len(scale.differs), int(scale.differs.sum())
-    console.warn(
-        Doubt(
-            kind="scale",
-            brief=f"{n_differing} of {counted(n, 'sample')} unlike the training data",
-            text=f"{study.source}: {scale.statement}{which}",
-            remedy="--strict refuses such files.",
-        )
-    )
-    return scale
 
 
 def _already_known(study: Study, known: np.ndarray) -> Doubt:

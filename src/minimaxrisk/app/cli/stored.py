@@ -8,21 +8,27 @@ from pathlib import Path
 
 import numpy as np
 import typer
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.doubts import Doubt
+from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
+from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward
 from minimaxrisk.app.storage import SavedModel, checksums, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
+from minimaxrisk.guarantees.left_out import LeftOut, is_in_set
 from minimaxrisk.guarantees.verification import verify
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
+MOST_NAMED = 5  # samples, columns or labels in a message
 NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit again with --impute median"
 
 
@@ -44,10 +50,11 @@ def read_for_model(
     console: Console,
     *,
     needs_labels: bool = True,
+    offers_only_used: bool = False,
     columns: np.ndarray | None = None,
     sample_columns: Sequence[str] | None = None,
 ) -> Study:
-    """The columns that the model knows, in its order, or only some of them.
+    """The columns that the model knows, in its order; where only some are read, zeros in the others.
 
     ``sample_columns`` are those about samples, by default the ones of the training data.
     """
@@ -59,8 +66,7 @@ def read_for_model(
         study = read_study_for_model(
             source.data,
             feature_names=list(names),
-            # Predictions need no other columns.
-            used=() if needs_labels else set(saved.feature_names[columns_read_by(saved.classifier)]),
+            used=set(saved.feature_names[columns_read_by(saved.classifier)]) if offers_only_used else (),
             target=saved.target if source.target is None else source.target,
             labels=source.labels,
             ignore=source.ignore,
@@ -70,7 +76,72 @@ def read_for_model(
         )
     for remark in study.remarks:
         console.note(remark)
-    return study
+    return study if columns is None else _with_all_columns(saved, study, columns)
+
+
+def columns_to_read(saved: SavedModel, *, only_used: bool) -> np.ndarray | None:
+    """The columns that the model needs; None for all of them, also where it needs none."""
+    if not only_used:
+        return None
+    if are_generated(list(saved.feature_names)):
+        raise typer.BadParameter(
+            "needs a model whose columns have names; those of this one are matched by position.",
+            param_hint="--only-used",
+        )
+    used = columns_read_by(saved.classifier)
+    return used if len(used) else None
+
+
+def _with_all_columns(saved: SavedModel, study: Study, columns: np.ndarray) -> Study:
+    """The study with all columns of the model, zeros in those that it does not use."""
+    n_features = len(saved.feature_names)
+    if sparse.issparse(study.X):
+        places = (np.ones(len(columns)), (np.arange(len(columns)), columns))
+        full = sparse.csr_matrix(study.X @ sparse.csr_matrix(places, (len(columns), n_features)))
+    else:
+        full = np.zeros((study.X.shape[0], n_features))
+        full[:, columns] = study.X
+    return replace(study, X=full, feature_names=saved.feature_names)
+
+
+def compared(
+    saved: SavedModel, study: Study, X: DataMatrix, *, strict: bool, undone: str
+) -> tuple[ScaleComparison | None, Doubt | None]:
+    """Whether samples are on the scale of the training data; a doubt, or with ``strict`` an error, if not.
+
+    ``undone`` says what the command did not do.
+    """
+    if saved.training_scale is None:
+        return None, None
+    scale = saved.training_scale.compare(X)
+    if scale.agrees:
+        return scale, None
+    n, n_differing = len(scale.differs), int(scale.differs.sum())
+    which = "" if scale.whole else f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
+    text = f"{study.source}: {scale.statement}{which}"
+    if strict:
+        raise ValueError(f"{text} {undone} (--strict).")
+    return scale, Doubt(
+        kind="scale",
+        brief=f"{n_differing} of {counted(n, 'sample')} unlike the training data",
+        text=text,
+        remedy="--strict refuses such files.",
+    )
+
+
+def possible_classes(
+    left_out: LeftOut, features: DataMatrix, read: np.ndarray | None, confidence: float, console: Console
+) -> np.ndarray | None:
+    """Which classes are possible; None, with a note, where ``read`` lacks columns that tell it."""
+    others = [] if read is None else [np.setdiff1d(judge.columns, read) for judge in left_out.judges]
+    missing = len(np.unique(np.concatenate(others))) if others else 0
+    if missing:
+        console.note(
+            f"Which classes are possible is not told: fits without a fold use {counted(missing, 'column')} "
+            "that the model does not. Leave out --only-used for it."
+        )
+        return None
+    return is_in_set(left_out.p_values(features), confidence)
 
 
 def as_in_training(reading: ReadOptions) -> dict[str, str]:

@@ -11,11 +11,13 @@ from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk.analysis.names import BATCH, column_kind, odd_names
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
 from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
 from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, spelt_differently, transpose_hint
 from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, ReadOptions, merge_advice, spell
 
+MOST_IGNORED = 3  # columns that advice names
 HOW = {
     MEAN: "averaged",
     MAX: "replaced by the largest of them in each sample",
@@ -87,6 +89,11 @@ def training_features(
         naming = next((name for name in words if not has_names and could_name_rows(name, words[name])), None)
         if naming is not None:
             advice += f"; pass {spell(options, 'samples', naming)} if that column names the samples"
+        batch = next((name for name in words if column_kind(name) == BATCH), None)
+        if batch is not None:
+            is_command = options.spelling == COMMAND_LINE
+            about = spell(options, "batch", batch) if is_command else f"sample_columns={[batch]!r}"
+            advice += f"; pass {about} if that column tells which samples were measured together"
         _refuse_words(words, raw, where, f"{advice}.", options)
     keep = [j for j, name in enumerate(raw.names) if name not in aside]
     X, names = _columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
@@ -106,7 +113,17 @@ def training_features(
             f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
             f"{listed(empty)}; pass {spell(options, 'ignore', empty[0])}."
         )
-    return X, names, [remark for remark in (_remark_on_truths(truths), merged) if remark is not None]
+    remarks = (_remark_on_truths(truths), merged, _remark_on_patients(names, options))
+    return X, names, [remark for remark in remarks if remark is not None]
+
+
+def _remark_on_patients(names: Sequence[str], options: ReadOptions) -> str | None:
+    """On columns of numbers that by name are about patients, a few among many others."""
+    odd = list(odd_names(names))
+    if not odd:
+        return None
+    are = f"{listed(odd)} {'is' if len(odd) == 1 else 'are'} among the {len(names):,} features"
+    return f"{are}; if that is not meant, pass {spell(options, 'ignore', *odd[:MOST_IGNORED])}."
 
 
 def _remark_on_truths(truths: Collection[str]) -> str | None:

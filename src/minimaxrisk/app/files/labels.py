@@ -67,13 +67,15 @@ def _suggestion(raw: RawTable, request: ReadRequest) -> str:
     likely = [
         name
         for name, column in {**raw.texts, **raw.annotations}.items()
-        if 2 <= len(set(column)) <= max(2, n // 2) and not any(map(_is_decimal, column))
+        if 2 <= len(_classes(column)) <= max(2, n // 2) and not any(map(_is_decimal, column))
+        if not names_an_owner(name)
     ]
     p = len(raw.names)
     ends = [*range(min(SEARCHED, p)), *range(max(SEARCHED, p - SEARCHED), p)]
     codes = []
     for j in ends if isinstance(raw.numbers, np.ndarray) else ():
         values = np.unique(raw.numbers[:, j])
+        values = values[~np.isnan(values)]
         if 2 <= len(values) <= min(10, max(2, n // 3)) and np.array_equal(values, np.trunc(values)):
             codes.append(raw.names[j])
     # Many columns of few whole numbers are counts of genes, not classes.
@@ -82,6 +84,11 @@ def _suggestion(raw: RawTable, request: ReadRequest) -> str:
         return "No column looks like classes."
     found = ", ".join(_with_values(name, raw) for name in likely[:MOST_LIKELY])
     return f"It could be {found}; for example {spell(request.options, 'target', likely[0])}."
+
+
+def _classes(column: TextArray) -> list[str]:
+    """The entries that are not missing, the commonest first."""
+    return [value for value, _ in Counter(column).most_common() if not is_missing(value)]
 
 
 def _is_decimal(cell: str) -> bool:
@@ -93,7 +100,7 @@ def _with_values(name: str, raw: RawTable) -> str:
     """The name of a column with its commonest values."""
     column = raw.column(name)
     assert column is not None
-    values = [value for value, _ in Counter(column).most_common()]
+    values = _classes(column)
     more = ", ..." if len(values) > SHOWN_VALUES else ""
     return f"{name!r} ({', '.join(values[:SHOWN_VALUES])}{more})"
 
@@ -126,9 +133,14 @@ def refuse_missing_labels(labels: Labels, samples: TextArray, where: object) -> 
         spelled = sorted({column[i] for i in gone})
         raise ValueError(
             f"{where}: every sample must have a label in {labels.target!r}, got {len(gone)} of {len(column)} "
-            f"missing (written {listed(spelled)}), the first for the samples {listed(samples[gone])}; "
-            "complete them or remove these samples."
+            f"missing (written {listed(spelled)}), {_for_samples(samples[gone])}; complete "
+            f"{'it, or remove this sample' if len(gone) == 1 else 'them, or remove these samples'} from the "
+            "data."
         )
+
+
+def _for_samples(names: TextArray) -> str:
+    return f"for the sample{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[str, ...]:
@@ -386,6 +398,6 @@ def _column(name: str, arranged: Arranged, request: ReadRequest, lines: IntArray
     if gone:
         raise ValueError(
             f"{request.where}: every sample must have an entry in {name!r}, got {len(gone)} of {len(found)} "
-            f"missing, the first for the samples {listed(arranged.samples[gone])}; complete them."
+            f"missing, {_for_samples(arranged.samples[gone])}; complete {'it' if len(gone) == 1 else 'them'}."
         )
     return found

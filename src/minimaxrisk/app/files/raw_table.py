@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk.analysis.names import names_an_owner
 from minimaxrisk.app.files.cells import (
     TextArray,
     explained,
@@ -21,7 +23,7 @@ from minimaxrisk.app.files.cells import (
     text_array,
 )
 from minimaxrisk.app.files.matching import LooseMatch, match_features
-from minimaxrisk.app.files.messages import nearest, require_unique
+from minimaxrisk.app.files.messages import nearest, repeated, require_unique
 from minimaxrisk.app.files.study import (
     ERROR,
     LOOSE,
@@ -191,15 +193,15 @@ class Arranged:
     names_column: str | None = None  # the one with the names
 
 
-def arrange(raw: RawTable, request: ReadRequest) -> Arranged:
-    raw, ignored = _oriented(raw, request)
+def oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
+    """The table with samples in rows and no row of text, and the ignored names."""
+    raw, ignored = _turned(raw, request)
     if raw.lines:
         _refuse_lines(raw, request)
-    return _with_sample_names(raw, ignored, request)
+    return raw, ignored
 
 
-def _oriented(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
-    """The table with samples in rows, and the ignored names."""
+def _turned(raw: RawTable, request: ReadRequest) -> tuple[RawTable, set[str]]:
     options, names = request.options, raw.row_names()
     if raw.settled:
         if options.transpose:
@@ -308,9 +310,11 @@ class _SampleNames:
     place: str  # where they are, for messages
     column: str | None = None  # the one that holds nothing else
     remedy: str = "make them unique"
+    are_owners: bool = False  # whether samples with the same entry are known to be of one patient
 
 
-def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> Arranged:
+def with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> Arranged:
+    """The table with the names of its samples, and what is not a feature."""
     found = _find_sample_names(raw, ignored, request)
     names, column = found.cells, found.column
     if request.options.samples is None and column is not None:
@@ -328,9 +332,18 @@ def _with_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
             f"{request.where}: every sample must have a name, got none for {gone} of {len(names)}; "
             f"complete them, or name another column with {spell(request.options, 'samples')}."
         )
+    if found.are_owners and (twice := repeated(names)):
+        names = _numbered(names, set(twice))
+        raw = raw.with_remarks(f"Samples of the same name were numbered, such as {f'{twice[0]} (1)'!r}.")
     remedy = f"{found.remedy}.{raw.elsewhere}".removesuffix(".")
     require_unique(list(names), request.where, what="sample names", remedy=remedy)
     return Arranged(raw, names, has_names=True, aside=aside, names_column=column)
+
+
+def _numbered(names: TextArray, twice: set[str]) -> TextArray:
+    """P5 (1) and P5 (2) where there are two P5."""
+    places = {name: count(1) for name in twice}
+    return text_array(f"{name} ({next(places[name])})" if name in places else name for name in names)
 
 
 def _find_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -> _SampleNames:
@@ -338,6 +351,15 @@ def _find_sample_names(raw: RawTable, ignored: set[str], request: ReadRequest) -
     file, first = request.where.name, raw.first
     if request.options.samples is not None:
         return _chosen_sample_names(raw, request.options.samples, request)
+    if (
+        raw.samples is None
+        and first is not None
+        and request.labels is None
+        and first.name in request.sample_columns
+        and (is_identifier(first.name) or names_an_owner(first.name))
+        and not any(map(is_missing, first.cells))
+    ):
+        return _SampleNames(first.cells, file, are_owners=True)
     if (
         raw.samples is not None
         or first is None
@@ -360,7 +382,9 @@ def _chosen_sample_names(raw: RawTable, column: str, request: ReadRequest) -> _S
             f"there is no {column!r}"
             f"{nearest(column, raw.columns()) or f'; the first are {listed(raw.columns())}.'}{raw.elsewhere}"
         )
-    return _SampleNames(cells, f"The column {column!r} of {request.where.name}", column=column)
+    place = f"The column {column!r} of {request.where.name}"
+    are_owners = request.labels is None and column in request.sample_columns
+    return _SampleNames(cells, place, column=column, are_owners=are_owners)
 
 
 def _remedy(raw: RawTable, name: str, request: ReadRequest) -> str:

@@ -29,7 +29,7 @@ from minimaxrisk.app.files.labels import (
 from minimaxrisk.app.files.layout import TextFile, head, packed_name, packing_of, read_text
 from minimaxrisk.app.files.messages import COMMAND_LINE, brief
 from minimaxrisk.app.files.quality import refuse_infinite
-from minimaxrisk.app.files.raw_table import Arranged, RawTable, arrange, with_names_of
+from minimaxrisk.app.files.raw_table import Arranged, RawTable, oriented, with_names_of, with_sample_names
 from minimaxrisk.app.files.study import (
     EVERY,
     LOOSE,
@@ -217,7 +217,10 @@ def _study(
     needs_labels: bool,
 ) -> tuple[Study, Labels]:
     """The table with samples in rows, apart from the columns aside: ``features`` tells what of it counts."""
-    arranged = arrange(raw, request)
+    raw, ignored = oriented(raw, request)
+    if needs_labels and request.target is None and request.labels is None and not request.for_model:
+        find_target(raw, request)  # what there is to ask for comes before what is wrong with the names
+    arranged = with_sample_names(raw, ignored, request)
     raw = arranged.raw
     found = _find_labels(arranged, request, needed=needs_labels)
     about = columns_about_samples(arranged, request, found.lines)

@@ -67,8 +67,8 @@ def render_cohort(cohort: Cohort) -> str:
         cohort=cohort,
         found=found,
         headline=_headline(cohort),
-        tiles=list(_tiles(found)),
-        strongest=WORTH_NOTHING if _is_vetoed(cohort) else STRONGEST,
+        tiles=[] if found.doubt else list(_tiles(found)),
+        strongest=WORTH_NOTHING if found.doubt else STRONGEST,
         estimates=list(_estimates(found)),
         rate_headers=RATES,
         rates=_rates(found),
@@ -95,8 +95,10 @@ def render_cohort(cohort: Cohort) -> str:
 
 
 def _headline(cohort: Cohort) -> str:
-    """Whether it works on these samples, and how often it errs."""
+    """Whether it works on these samples, and how often it errs; under a doubt that comes instead."""
     found = cohort.evaluation
+    if found.doubt:
+        return found.doubt
     error = found.error
     were = "was" if error.n_counted == 1 else "were"
     text = (
@@ -104,16 +106,10 @@ def _headline(cohort: Cohort) -> str:
         f"{error.value:.1%} (with {percent(found.confidence)} confidence {error.low:.1%} to "
         f"{error.high:.1%})"
     )
-    if _is_vetoed(cohort):
-        return f"Not before the warnings are settled: {text}."
     if found.majority_error == 0.0:
         return f"{capital(text)}. All are of one class, so that of others this says nothing."
     works = "Yes" if error.high < found.majority_error else "Not shown to be better than naming one class"
     return f"{works}: {text}; always naming the most common class: {found.majority_error:.1%}."
-
-
-def _is_vetoed(cohort: Cohort) -> bool:
-    return any(each.is_about_validity for each in cohort.doubts)
 
 
 def _tiles(found: Evaluation) -> Iterator[tuple[str, str, str]]:

@@ -10,6 +10,7 @@ the probabilities of ``predict_proba``.
 
 from __future__ import annotations
 
+from minimaxrisk.analysis.doubts import unsettled
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import (
@@ -139,8 +140,7 @@ NO_BOUND = "no bound holds before the warning is settled"
 
 def veto(findings: Findings) -> str | None:
     """What has to be settled before the result can mean anything; None if nothing has to."""
-    briefs = [one.brief for one in findings.doubts if one.is_about_validity]
-    return f"Not before this is settled: {'; '.join(dict.fromkeys(briefs))}." if briefs else None
+    return unsettled(findings.doubts) or None
 
 
 def headline(findings: Findings) -> str:
