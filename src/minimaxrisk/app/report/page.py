@@ -375,7 +375,7 @@ def _short(header: str, cell: Any) -> Any:
 def _more(findings: Findings, rows: Sequence[tables.FeatureRow], n_annotations: int) -> dict[str, Any]:
     """Rows that the script adds: its own numbers come from ``genes``, by the places of their headers.
 
-    ``last`` are the cells of t and q, which are those of the class that leads.
+    ``last`` are the cells of t and q, which are those of the class that the row names first.
     """
     first = 1 + n_annotations
     n_numbers = len(findings.features.coefficients) + findings.data.n_classes

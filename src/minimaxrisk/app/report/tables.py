@@ -150,27 +150,28 @@ def feature_headers(findings: Findings) -> list[str]:
     coefficients = (
         ["coefficient"] if len(table.coefficients) == 1 else [f"coefficient, {name}" for name in classes]
     )
-    which = "" if len(classes) == 2 else ", first class"
+    which = "" if len(classes) == 2 else ", class named first against the others"
     frequency = [] if table.frequency is None else ["selected in folds"]
     means = [f"mean, {name}" for name in classes]
     return ["importance", *coefficients, *means, *frequency, f"Welch t{which}", f"q{which}"]
 
 
 def feature_rows(findings: Findings) -> list[FeatureRow]:
-    """All selected features; t and q are those of the class with the largest coefficient."""
-    table = findings.features
+    """All selected features; t and q are those of the class that ``supports`` names first."""
+    table, classes = findings.features, findings.data.classes
     largest = float(table.importance.max(initial=0.0)) or 1.0
     n_drawn = len(findings.values.names)
     rows = []
     for j, name in enumerate(table.names):
-        lead = 0 if len(table.t) == 1 else int(np.argmax(np.abs(table.coefficients[:, j])))
+        one = table.directions[j]
+        lead = 0 if len(table.t) == 1 else classes.index((*one.speaks_for, *one.speaks_against)[0])
         cells = [table.importance[j], *table.coefficients[:, j], *table.class_means[:, j]]
         frequency = [] if table.frequency is None else [f"{table.frequency[j]:.0%}"]
         rows.append(
             FeatureRow(
                 name=name,
                 place=j if j < n_drawn else None,
-                supports=table.directions[j].in_words,
+                supports=one.in_words,
                 bar=float(table.importance[j]) / largest,
                 is_rare=table.frequency is not None and bool(table.frequency[j] < FEW_FOLDS),
                 cells=(
