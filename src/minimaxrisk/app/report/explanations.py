@@ -515,8 +515,8 @@ def about_features(findings: Findings) -> str:
         f"refer to {values}. Of several features with the same information the classifier may use any one: a "
         "feature that is not listed need not be unimportant, one that is listed may be replaceable, and with "
         "other samples part of the list would differ. Welch’s t and q (Benjamini and Hochberg, over all "
-        f"features) describe features one by one{against}. They were computed on the samples that selected the "
-        "features, so for selected features they prove nothing."
+        f"features) describe features one by one{against}. They were computed on the samples that selected "
+        "the features, so for selected features they prove nothing."
     )
 
 

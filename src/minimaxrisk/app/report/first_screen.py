@@ -87,13 +87,21 @@ def _left_out_error(findings: Findings) -> Entry:
     name, folds = "Error on left-out samples", findings.cross_validation
     if folds is None:
         return Entry(name, "–", NOT_COMPUTED)
+    majority = f"always predicting {_quoted(findings.data.largest_class)}: {folds.majority_error:.1%}"
+    held_out = verdict.contradicting_hold_out(findings)
+    if held_out is not None:
+        return Entry(
+            "Error on held-out samples",
+            f"{held_out.n_errors / held_out.n_test:.1%}",
+            f"{held_out.n_errors:,} of {held_out.n_test:,} wrong, {held_out.n_train:,} to learn from; "
+            f"the cross-validation says {folds.errors[1]:.1%}, which this contradicts; {majority}",
+        )
     low, high = folds.approximate_interval()
     interval = f"{low:.1%} to {high:.1%}" if folds.n_wrong else f"up to {high:.1%}"
     return Entry(
         name,
         f"{folds.errors[1]:.1%}",
-        f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; always predicting "
-        f"{_quoted(findings.data.largest_class)}: {folds.majority_error:.1%}",
+        f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; {majority}",
     )
 
 
@@ -243,12 +251,18 @@ def samples_to_look_at(findings: Findings) -> list[LookedAt]:
 
 
 def about_samples(findings: Findings, advice: Advice) -> str:
-    """What stands in place of the list."""
+    """What stands in place of the list, or a note on what seems odd in it."""
     if findings.left_out is None:
         return f"Not known: {findings.cross_validation_skipped or f'{advice.folds} shows them.'}"
     if verdict.evidence(findings) == "noise":
         return "None stands out: too many are misclassified."
-    return "" if samples_to_look_at(findings) else "None was misclassified when it was left out."
+    if not findings.left_out.errors:
+        return "None was misclassified when it was left out."
+    shown = [one.probability for one in findings.left_out.errors[:N_SAMPLES]]
+    return CALIBRATED if any(one is not None and one > 0.5 for one in shown) else ""
+
+
+CALIBRATED = "Probabilities are calibrated; predictions are made from scores, so the two may disagree."
 
 
 # ---- the picture
