@@ -183,12 +183,12 @@ def test_a_single_feature_of_very_many_is_asked_about(two):
 
 
 def test_the_methods_have_what_a_paper_needs(two):
-    text = methods(two, {"minimaxrisk": "0.1.0", "numpy": "2.4"}, "filled by medians")
+    text = methods(two, {"minimaxrisk": "0.1.0", "numpy": "2.4"}, "filled by medians.")
     low, high = two.cross_validation.approximate_interval()
     for part in (
         *("minimaxrisk 0.1.0, numpy 2.4", "80 samples (46 healthy and 34 ill) with 120 features", "radius=1"),
         *(
-            "Missing values: filled by medians.",
+            "Missing values: filled by medians. ",
             f"95% interval of Clopper and Pearson {low:.1%} to {high:.1%}",
         ),
         *(key_numbers(two)[2].value.split(" / ")[0], "19 permutations of the labels (p = 0.05)"),

@@ -97,6 +97,20 @@ def test_shifted_logarithms(simulated, shift, words):
     assert words.split()[1] in scale.compare(X_new[:2] + shift).statement
 
 
+def test_words_agree_in_number(simulated):
+    scale, X_new = simulated
+    alone = scale.compare(2.0 ** X_new[:1]).statement
+    assert "the sample is on another scale" in alone
+    assert "It looks like values of which" in alone
+    assert "The prediction is worth nothing" in alone
+    one_of_many = scale.compare(np.vstack([2.0 ** X_new[:1], X_new[1:]])).statement
+    assert "1 of 40 samples is unlike" in one_of_many
+    assert (
+        "Its prediction is worth nothing until that is explained, and no bound holds for it." in one_of_many
+    )
+    assert "They look like values of which" in scale.compare(2.0**X_new).statement
+
+
 def test_a_shift_that_no_single_sample_shows():
     """Noise between samples hides it in each, and not in many columns together."""
     rng = np.random.default_rng(0)
