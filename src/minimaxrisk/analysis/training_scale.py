@@ -276,8 +276,8 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     y : array-like of shape (n_samples,)
         Their labels.
     before_scaling : {ndarray, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        The same columns before a scaler, where new samples are to be compared before it: behind one that
-        clips, all scales look alike.
+        The same columns, filled but before a scaler, where new samples are to be compared before it: behind
+        one that clips, all scales look alike.
 
     Returns
     -------
@@ -301,7 +301,12 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     check_classes(fitted, data)
     seen = data.X if before_scaling is None else before_scaling
     if fit.transformer is not None and before_scaling is None:
-        seen = check_array(X, accept_sparse="csr", dtype="numeric")
+        seen = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan")
+        if not sparse.issparse(seen) and np.isnan(seen).any():
+            raise ValueError(
+                "X has missing values: pass before_scaling=X_filled, which the imputer of the pipeline makes "
+                "of X, and compare new samples that it has filled."
+            )
         if seen.shape[1] != fitted.n_features_in_:
             raise ValueError(
                 "the steps of the pipeline make other columns than those of X, in which new samples come; "
