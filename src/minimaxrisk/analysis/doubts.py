@@ -550,7 +550,8 @@ def doubt_about_batches(found: BatchCheck) -> Doubt | None:
             kind="batch",
             brief="the selected columns predict the batch",
             text=found.statement,
-            remedy="Correct the values for the batch, or check whether the result holds within each batch.",
+            remedy="Correct the values for the batch, or fit without one batch and evaluate on it, batch "
+            "after batch (LeaveOneGroupOut of scikit-learn).",
             is_about_validity=False,
         )
     return None
