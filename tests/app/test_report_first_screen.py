@@ -106,7 +106,8 @@ def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, 
 
 def test_a_hold_out_that_contradicts_the_folds_is_the_number_shown(two):
     fine = with_recall(two, 10, 10)
-    error = key_numbers(with_hold_out(fine, 12, 40, 39))[1]
+    _, error, by_class, _ = key_numbers(with_hold_out(fine, 12, 40, 39))
+    assert by_class.text.endswith("by the cross-validation, which the hold-out contradicts")
     assert (error.name, error.value) == ("Error on held-out samples", "30.0%")
     assert "12 of 40 wrong, 39 to learn from; the cross-validation says " in error.text
     assert key_numbers(with_hold_out(fine, 1, 40, 39))[1].name == "Error on left-out samples"

@@ -113,6 +113,8 @@ def _by_class(findings: Findings) -> Entry:
     if found is None:
         return Entry(name, "–", NOT_COMPUTED)
     balanced = f"{found.balanced_accuracy:.1%}"
+    is_contradicted = verdict.contradicting_hold_out(findings) is not None
+    doubt = "; by the cross-validation, which the hold-out contradicts" if is_contradicted else ""
     rates = {one.name: one.rates.sensitivity for one in classes if one.rates is not None}
     known = {name: rate for name, rate in rates.items() if rate is not None}
     if not is_pair:
@@ -122,7 +124,7 @@ def _by_class(findings: Findings) -> Entry:
             name,
             balanced,
             f"the mean over classes of the share found; the least: {rate.n_right} of {rate.n} "
-            f"{_quoted(worst)}, roughly {rate.interval}",
+            f"{_quoted(worst)}, roughly {rate.interval}{doubt}",
         )
     ill = looked_for(findings.data.classes)
     names = findings.data.classes[ill], findings.data.classes[1 - ill]
@@ -132,7 +134,7 @@ def _by_class(findings: Findings) -> Entry:
         f"{sensitivity.value:.1%} / {specificity.value:.1%}",
         f"{_missed(sensitivity)} {looked} missed (roughly {sensitivity.interval} found); "
         f"{_missed(specificity)} {other} called {looked} (roughly {specificity.interval} not); "
-        f"balanced accuracy {balanced}",
+        f"balanced accuracy {balanced}{doubt}",
     )
 
 
