@@ -158,20 +158,21 @@ def feature_headers(findings: Findings) -> list[str]:
 
 def feature_rows(findings: Findings) -> list[FeatureRow]:
     """All selected features; t and q are those of the class that ``supports`` names first."""
-    table, classes = findings.features, findings.data.classes
+    table = findings.features
     largest = float(table.importance.max(initial=0.0)) or 1.0
     n_drawn = len(findings.values.names)
     rows = []
     for j, name in enumerate(table.names):
-        one = table.directions[j]
-        lead = 0 if len(table.t) == 1 else classes.index((*one.speaks_for, *one.speaks_against)[0])
+        of_classes = table.coefficients[:, j]
+        named_first = np.argmax(of_classes) if of_classes.max() > 0 else np.argmin(of_classes)
+        lead = 0 if len(table.t) == 1 else int(named_first)
         cells = [table.importance[j], *table.coefficients[:, j], *table.class_means[:, j]]
         frequency = [] if table.frequency is None else [f"{table.frequency[j]:.0%}"]
         rows.append(
             FeatureRow(
                 name=name,
                 place=j if j < n_drawn else None,
-                supports=one.in_words,
+                supports=table.directions[j].in_words,
                 bar=float(table.importance[j]) / largest,
                 is_rare=table.frequency is not None and bool(table.frequency[j] < FEW_FOLDS),
                 cells=(
