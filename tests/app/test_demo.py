@@ -50,12 +50,15 @@ def check_tour(said, folder):
     assert main(["verify", str(folder / "model.skops"), str(folder / "expression.csv")]) == 0
 
 
-def test_demo_confirms_its_certificates_and_leaves_a_model_that_verifies(tmp_path, capsys, small_studies):
+def test_demo_confirms_its_certificates_and_leaves_a_model_that_verifies(
+    tmp_path, capsys, small_studies, recwarn
+):
     folder = tmp_path / "new" / "tour"
     status = main(["demo", "--out", str(folder)])
     said, errors = capsys.readouterr()
     assert status == 0, errors
     assert "Warning" not in errors
+    assert [str(each.message) for each in recwarn] == []
     check_tour(said, folder)
     assert capsys.readouterr().out.startswith("the certificate holds: ")
 

@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.lib import format as npy
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import (
     ClippedScaler,
@@ -65,6 +67,15 @@ def saved(study):
     return SavedModel(
         model, names, "diagnosis", fingerprint(X, y, names), command="fit", versions=current_versions()
     )
+
+
+def test_a_pipeline_is_refused_with_what_to_pass(study, saved, tmp_path):
+    X, y = study
+    pipeline = make_pipeline(SimpleImputer(), MinimaxRiskClassifier()).fit(X, y)
+    with pytest.raises(TypeError, match=r"takes a SavedModel, got Pipeline: pass SavedModel\(.* imputer"):
+        save_model(pipeline, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match=r"not supported for Pipeline; .* pass the last step"):
+        save_model(replace(saved, classifier=pipeline), tmp_path / "model.skops")
 
 
 @pytest.fixture
@@ -309,6 +320,9 @@ class TestFingerprint:
         kept.data[np.flatnonzero(kept.toarray().ravel() == 1.0)] = 0.0
         names = np.array([f"g{j}" for j in range(X.shape[1])])
         assert fingerprint(np.asfortranarray(X), y, names) == fingerprint(X, y, names.astype(object))
+        frame = pd.DataFrame(X, columns=names)
+        assert fingerprint(frame, pd.Series(y), frame.columns) == fingerprint(X, y, names)
+        assert fingerprint(X.tolist(), y.tolist(), names.tolist()) == fingerprint(X, y, names)
         for other in (signed, sparse.csr_matrix(X), sparse.csc_matrix(X), kept):
             assert fingerprint(other, y, names) == fingerprint(X, y, names)
 

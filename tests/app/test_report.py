@@ -32,7 +32,7 @@ from minimaxrisk.app.cli import demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import explanations, phrases, report, verdict
 from minimaxrisk.app.report import gathering as rivals_of_report
-from minimaxrisk.app.report.explanations import meaning
+from minimaxrisk.app.report.explanations import about_features, meaning
 from minimaxrisk.app.report.figures import comparison_figure, permutation_figure
 from minimaxrisk.app.report.findings import ComparedClassifier, Rivals
 from minimaxrisk.app.report.first_screen import key_numbers
@@ -40,10 +40,13 @@ from minimaxrisk.app.report.gathering import Wanted
 from minimaxrisk.app.report.gene_figures import volcano_figure
 from minimaxrisk.app.report.page import Provenance, json_island, render_report, vega_bundle
 from minimaxrisk.app.report.tables import (
+    feature_headers,
     feature_rows,
+    gene_table,
     guarantee_table,
     number,
     probability_table,
+    q_value,
     set_table,
     suspect_table,
 )
@@ -474,6 +477,29 @@ def test_larger_values_may_speak_against_a_class(wide):
             parts.append(f"not {found.data.classes[np.argmin(coefficients)]}")
         assert words.startswith(parts[0])
         assert parts[-1] in words
+
+
+def test_t_and_q_are_those_of_the_class_that_the_row_names_first(wide):
+    X, y = wide
+    found = gather(MinimaxRiskClassifier(), X, y, n_permutations=0, n_folds=0, n_radii=0)
+    *_, header_t, header_q = feature_headers(found)
+    assert (header_t, header_q) == (
+        "Welch t, class named first against the others",
+        "q, class named first against the others",
+    )
+    assert "here the class that the row names first against all others" in about_features(found)
+    headers, genes = gene_table(found.features, found.data.classes)
+    is_other = []  # than the class with the largest coefficient
+    for row, saved, coefficients in zip(
+        feature_rows(found), genes, found.features.coefficients.T, strict=True
+    ):
+        k = np.argmax(coefficients) if coefficients.max() > 0 else np.argmin(coefficients)
+        is_other.append(k != np.argmax(np.abs(coefficients)))
+        name = found.data.classes[k]
+        t = saved[headers.index(f"Welch t (descriptive), {name} less others")]
+        q = saved[headers.index(f"q (descriptive), {name} less others")]
+        assert row.cells[-2:] == (number(t), q_value(q))
+    assert any(is_other)
 
 
 def test_one_hot_coding_of_two_classes(one_hot_findings):

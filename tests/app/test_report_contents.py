@@ -21,7 +21,7 @@ from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.reporting import read_annotation
 from minimaxrisk.app.files import read_training_study
-from minimaxrisk.app.report import page, report
+from minimaxrisk.app.report import page, report, verdict
 from minimaxrisk.app.report.page import Provenance, _genes, json_island, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.report.vega import more_colours
@@ -346,7 +346,8 @@ def test_a_report_in_one_call(study, tmp_path):
     shown = made._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert "<script" not in shown
-    assert repr(made) == "Report()"
+    assert repr(made) == f"<Report, saved as {str(path)!r}: {verdict.headline(made.findings)}>"
+    assert repr(replace(made, path=None)).startswith("<Report, not saved: ")
     pipeline = make_pipeline(ClippedScaler(), MinimaxRiskClassifier()).fit(X, y)
     assert "robust standard deviations" in report(pipeline, X, y, **FEW).html
     with pytest.raises(ValueError, match="there is no folder"):

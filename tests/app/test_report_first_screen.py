@@ -16,6 +16,7 @@ from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import ClassRates, Rate, looked_for, rates_of
 from minimaxrisk.app.report.first_screen import (
+    CALIBRATED,
     N_FEATURES,
     N_SAMPLES,
     about_samples,
@@ -29,6 +30,7 @@ from minimaxrisk.app.report.methods import methods
 from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import feature_rows, rate_table
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.statement import HOLDOUT
 from tests.report_findings import gather_findings
 
 FEW = {"n_permutations": 19, "n_folds": 3, "n_radii": 0}
@@ -63,7 +65,12 @@ def with_recall(found, *recalls):
     fine = replace(folds, predicted=folds.own)
     rates = [ClassRates(Rate.of(right, 10), None, None) for right in recalls]
     classes = [replace(one, rates=each) for one, each in zip(found.classes, rates, strict=True)]
-    return replace(found, cross_validation=fine, classes=tuple(classes))
+    return replace(with_hold_out(found, 0, 40, 40), cross_validation=fine, classes=tuple(classes))
+
+
+def with_hold_out(found, n_errors, n_test, n_train):
+    counts = {"n_errors": n_errors, "n_test": n_test, "n_train": n_train}
+    return replace(found, guarantee=replace(found.guarantee, method=HOLDOUT, **counts))
 
 
 def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, noise):
@@ -72,11 +79,13 @@ def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, 
     empty = replace(two, fit=replace(two.fit, n_selected=0))
     weak, weaker = with_recall(two, 10, 3), with_recall(four, 10, 3, 10, 10)
     weakest = with_recall(four, 4, 3, 2, 1)
-    fine = replace(with_recall(two, 10, 10), guarantee=replace(two.guarantee, value=0.1))
-    unproven = replace(fine, guarantee=replace(two.guarantee, value=0.45))
+    fine = with_recall(two, 10, 10)
+    fine = replace(fine, guarantee=replace(fine.guarantee, value=0.1))
+    unproven = replace(fine, guarantee=replace(fine.guarantee, value=0.45))
     untested = replace(two, cross_validation=None, left_out=None)
     sentences += [verdict.headline(one) for one in (two, noise, bad, empty, weak, weaker, weakest, untested)]
-    sentences += [verdict.headline(one) for one in (fine, unproven)]
+    contradicted = with_hold_out(fine, 12, 40, 40)
+    sentences += [verdict.headline(one) for one in (fine, unproven, contradicted)]
     assert len(set(sentences)) > 8
     for sentence in sentences:
         assert len(sentence.split()) <= MOST_WORDS, sentence
@@ -92,6 +101,16 @@ def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, 
     # What left-out samples show and what can be guaranteed do not contradict each other.
     assert "clearly better than chance on left-out ones" in verdict.headline(fine)
     assert "for a guarantee of its error there are too few samples" in verdict.headline(unproven)
+    assert "the larger one is to be believed" in verdict.headline(contradicted)
+
+
+def test_a_hold_out_that_contradicts_the_folds_is_the_number_shown(two):
+    fine = with_recall(two, 10, 10)
+    _, error, by_class, _ = key_numbers(with_hold_out(fine, 12, 40, 39))
+    assert by_class.text.endswith("by the cross-validation, which the hold-out contradicts")
+    assert (error.name, error.value) == ("Error on held-out samples", "30.0%")
+    assert "12 of 40 wrong, 39 to learn from; the cross-validation says " in error.text
+    assert key_numbers(with_hold_out(fine, 1, 40, 39))[1].name == "Error on left-out samples"
 
 
 def test_the_numbers_come_in_the_order_of_what_people_ask(two):
@@ -165,12 +184,12 @@ def test_a_single_feature_of_very_many_is_asked_about(two):
 
 
 def test_the_methods_have_what_a_paper_needs(two):
-    text = methods(two, {"minimaxrisk": "0.1.0", "numpy": "2.4"}, "filled by medians")
+    text = methods(two, {"minimaxrisk": "0.1.0", "numpy": "2.4"}, "filled by medians.")
     low, high = two.cross_validation.approximate_interval()
     for part in (
         *("minimaxrisk 0.1.0, numpy 2.4", "80 samples (46 healthy and 34 ill) with 120 features", "radius=1"),
         *(
-            "Missing values: filled by medians.",
+            "Missing values: filled by medians. ",
             f"95% interval of Clopper and Pearson {low:.1%} to {high:.1%}",
         ),
         *(key_numbers(two)[2].value.split(" / ")[0], "19 permutations of the labels (p = 0.05)"),
@@ -236,6 +255,16 @@ def test_misclassified_samples_come_first_the_least_probable_ones_before_others(
     fine = replace(two, left_out=replace(two.left_out, errors=()))
     assert samples_to_look_at(fine) == []
     assert about_samples(fine, COMMAND_LINE) == "None was misclassified when it was left out."
+
+
+def test_a_probability_that_disagrees_with_the_prediction_is_explained(two):
+    def with_probability(value):
+        errors = tuple(replace(one, probability=value) for one in two.left_out.errors)
+        return replace(two, left_out=replace(two.left_out, errors=errors))
+
+    assert about_samples(with_probability(0.521), COMMAND_LINE) == CALIBRATED
+    assert about_samples(with_probability(0.479), COMMAND_LINE) == ""
+    assert about_samples(with_probability(None), COMMAND_LINE) == ""
 
 
 def test_samples_with_the_same_weights_are_in_the_order_of_their_left_out_probability(two):

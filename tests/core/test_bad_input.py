@@ -116,8 +116,10 @@ def test_frames_are_read_and_a_missing_value_is_told_with_its_place(kind):
     column = "'b'" if has_names else "1"
     place = f"(?s)Input X contains NaN.*The first one is at row 4, column {column}"
     for act in (lambda bad: MinimaxRiskClassifier().fit(bad, y), found.predict):
-        with pytest.raises(ValueError, match=place):
+        with pytest.raises(ValueError, match=place) as refused:
             act(make(rows_with_none()))
+        assert "(NaN, null, NA) must be filled before" in str(refused.value)
+        assert "HistGradientBoosting" not in str(refused.value)
     with pytest.raises(ValueError, match="Input X contains NaN"):
         ClippedScaler().fit(make(rows_with_none()))
 

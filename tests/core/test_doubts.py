@@ -329,10 +329,12 @@ class TestTrivialRules:
         assert (doubt.kind, doubt.is_about_validity) == ("labels used", False)
 
     def test_estimates_that_contradict_each_other(self):
-        doubt = doubt_about_estimates(0, 48, 8, 24)
-        assert "errs for 0 of 48 samples, the hold-out for 8 of 24" in doubt.text
-        assert doubt_about_estimates(4, 48, 5, 24) is None
-        assert doubt_about_estimates(8, 24, 0, 48) is None
+        few, many = (doubt_about_estimates(0, 48, 8, 24, n_train) for n_train in (24, 1000))
+        assert "errs for 0 of 48 samples, the hold-out for 8 of 24" in few.text
+        assert "Perhaps the model needs more samples to learn than the 24 that it had" in few.text
+        assert "Perhaps the labels were used before, to select columns" in many.text
+        assert doubt_about_estimates(4, 48, 5, 24, 24) is None
+        assert doubt_about_estimates(8, 24, 0, 48, 24) is None
 
     def test_samples_that_were_made_of_others(self, noise):
         X, y = noise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -176,6 +178,10 @@ def test_probabilities_that_are_sure_of_too_much():
     y = np.array(["a"] * 30 + ["b"] * 10)
     found = evaluation_of(given, y, prevalence=None, confidence=0.95, groups=None).calibration
     assert found.expected_errors == pytest.approx(0.8)
-    assert "sure of too much" in found.statement
+    assert "there were 10 (p < 0.001): on these samples the probabilities are sure of too much" in (
+        found.statement
+    )
+    one = replace(found, n_errors=1, p_value=0.01)
+    assert "there was 1 (p = 0.01): on these" in one.statement
     calm = evaluation_of(given, np.array(["a"] * n), prevalence=None, confidence=0.95, groups=None)
     assert "they agree" in calm.calibration.statement

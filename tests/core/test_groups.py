@@ -23,6 +23,7 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
+from minimaxrisk.analysis.doubts import doubt_about_batches
 from problems import by_radii
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")
@@ -241,6 +242,7 @@ def test_batches_are_tested_by_as_many_samples_as_the_groups_are_worth():
     assert alone.n_independent is None
     assert together.n_independent == 16
     assert alone.is_predictable
+    assert "fit without one batch and evaluate on it" in doubt_about_batches(alone).remedy
     assert replace(alone, n_independent=160.0).is_predictable
     assert not replace(alone, n_independent=4.0).is_predictable
     assert not together.is_predictable

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import MinimaxRiskClassifier, training_scale
 from minimaxrisk.datasets import make_expression
@@ -97,6 +99,20 @@ def test_shifted_logarithms(simulated, shift, words):
     assert words.split()[1] in scale.compare(X_new[:2] + shift).statement
 
 
+def test_words_agree_in_number(simulated):
+    scale, X_new = simulated
+    alone = scale.compare(2.0 ** X_new[:1]).statement
+    assert "the sample is on another scale" in alone
+    assert "It looks like values of which" in alone
+    assert "The prediction is worth nothing" in alone
+    one_of_many = scale.compare(np.vstack([2.0 ** X_new[:1], X_new[1:]])).statement
+    assert "1 of 40 samples is unlike" in one_of_many
+    assert (
+        "Its prediction is worth nothing until that is explained, and no bound holds for it." in one_of_many
+    )
+    assert "They look like values of which" in scale.compare(2.0**X_new).statement
+
+
 def test_a_shift_that_no_single_sample_shows():
     """Noise between samples hides it in each, and not in many columns together."""
     rng = np.random.default_rng(0)
@@ -149,3 +165,18 @@ def test_on_the_other_half(real_data, name):
     assert min(shares[change] for change in ("logarithms", "times 100", "standardised")) > 0.98
     # Five units are many standard deviations of logarithms, and nothing to intensities of thousands.
     assert shares["plus 5"] > 0.98 if name in IN_LOGARITHMS else shares["plus 5"] <= 0.03
+
+
+def test_missing_values_of_a_pipeline_are_to_be_filled_before():
+    study = make_expression(60, 30, effect=1.5, random_state=0)
+    X, y = study.data.copy(), study.target
+    X[3, 4] = np.nan
+    imputer, model = pipeline = make_pipeline(SimpleImputer(), MinimaxRiskClassifier()).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"missing values: pass before_scaling=X_filled.* compare new samples"
+    ):
+        training_scale(pipeline, X, y)
+    filled = imputer.transform(X)
+    found = training_scale(pipeline, X, y, before_scaling=filled)
+    np.testing.assert_array_equal(found.means, training_scale(model, filled, y).means)
+    assert found.compare(filled).agrees

@@ -127,7 +127,7 @@ def test_the_page_about_the_command_line_loads_a_model(tmp_path, monkeypatch, ca
 def test_the_page_about_production_answers_requests(tmp_path, monkeypatch):
     pytest.importorskip("skops", reason="comes with the extra 'app'")
     monkeypatch.chdir(tmp_path)
-    saving, service, *_ = examples("how_to/production.md")
+    saving, _, service, *_ = examples("how_to/production.md")
     names = {}
     exec(saving, names)
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -146,19 +146,25 @@ def test_the_page_about_production_answers_requests(tmp_path, monkeypatch):
     try:
         for _ in range(600):
             with contextlib.suppress(ConnectionRefusedError):
-                assert ask(samples) == (200, {"labels": model.predict(X).tolist(), "doubt": ""})
+                assert ask(samples) == (200, {"labels": model.predict(X).tolist()})
                 break
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.1)
         else:
             pytest.fail("the service does not answer")
         raw = [{name: 2.0**value for name, value in sample.items()} for sample in samples]
-        assert "base-2 logarithms" in ask(raw)[1]["doubt"]
-        del samples[0][columns[3]]
-        status, answer = ask(samples)
-        assert status == 422
-        assert columns[3] in answer["error"]
-        assert "NaN" in ask([dict.fromkeys(columns)])[1]["error"]
+        for words, sent in {
+            "base-2 logarithms": raw,
+            "Samples: [1]": [samples[0], raw[1], *samples[2:]],
+            f"columns are missing: {columns[3]}": [{**samples[0]}, dict(list(samples[1].items())[:3])],
+            "must be filled before": [dict.fromkeys(columns)],
+            "send a list of samples": samples[0],
+            "a list of samples": [],
+            "list of samples": ["text"],
+        }.items():
+            status, answer = ask(sent)
+            assert status == 422
+            assert words in answer["error"]
     finally:
         process.terminate()
         process.communicate()

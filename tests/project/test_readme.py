@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 from minimaxrisk.app.cli import main
@@ -64,8 +65,14 @@ def test_commands_of_the_readme_run_on_tables_as_it_describes_them(tmp_path, mon
         (tmp_path / "model.skops").unlink()
 
 
-def test_two_commands_are_makefile_targets():
+def test_a_clone_of_the_source_and_two_targets_of_the_makefile():
     (commands,) = blocks(ROOT / "README.md", "console")
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    for line in commands.splitlines():
-        assert line.split()[1] in targets
+    clone, enter, *makes = commands.splitlines()
+    source = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+    assert (clone, enter) == (f"git clone {source}", f"cd {source.rpartition('/')[2]}")
+    assert len(makes) == 2
+    for line in makes:
+        program, target = line.split()[:2]
+        assert program == "make"
+        assert target in targets

@@ -227,6 +227,7 @@ def _of_synthetic(X: DataMatrix, y: np.ndarray, called: Sequence[str]) -> Iterat
 # In the paper's data sets and their stand-ins, raw and in logarithms, at most 73% of the columns differ.
 NEARLY_ALL, DIFFERENT = 0.8, 0.05
 CONTRADICTS = 0.001  # Fisher's exact test
+FEW_TO_LEARN = 100  # with fewer training samples the hold-out may err more because of that alone
 
 
 def _of_columns(X: DataMatrix, y: np.ndarray) -> Iterator[Doubt]:
@@ -268,17 +269,21 @@ def _of_columns(X: DataMatrix, y: np.ndarray) -> Iterator[Doubt]:
     )
 
 
-def doubt_about_estimates(n_wrong: int, n: int, n_errors: int, n_test: int) -> Doubt | None:
-    """Far fewer errors in the cross-validation than on the hold-out."""
+def doubt_about_estimates(n_wrong: int, n: int, n_errors: int, n_test: int, n_train: int) -> Doubt | None:
+    """Far fewer errors in the cross-validation than on the hold-out, which ``n_train`` samples train for."""
     table = [[n_wrong, n - n_wrong], [n_errors, n_test - n_errors]]
     if stats.fisher_exact(table, alternative="less").pvalue > CONTRADICTS:
         return None
+    reasons = [
+        f"the model needs more samples to learn than the {n_train:,} that it had for the hold-out",
+        "the labels were used before, to select columns, fill gaps or correct batches",
+    ]
+    first, second = reasons if n_train < FEW_TO_LEARN else reversed(reasons)
     return Doubt(
         kind="labels used",
         brief="cross-validation and hold-out contradict each other",
         text=f"The cross-validation errs for {n_wrong:,} of {n:,} samples, the hold-out for {n_errors:,} of "
-        f"{n_test:,}: more than chance explains. The labels may have been used before, to select columns, "
-        "fill gaps or correct batches, or the model needs nearly all samples to learn.",
+        f"{n_test:,}: more than chance explains. Perhaps {first}, or {second}.",
         remedy="Believe the hold-out, and start from values that were prepared without labels.",
         is_about_validity=False,
     )
@@ -551,7 +556,8 @@ def doubt_about_batches(found: BatchCheck) -> Doubt | None:
             kind="batch",
             brief="the selected columns predict the batch",
             text=found.statement,
-            remedy="Correct the values for the batch, or check whether the result holds within each batch.",
+            remedy="Correct the values for the batch, or fit without one batch and evaluate on it, batch "
+            "after batch (LeaveOneGroupOut of scikit-learn).",
             is_about_validity=False,
         )
     return None

@@ -129,12 +129,14 @@ class ProbabilityCheck:
         """The outcome in words."""
         text = (
             f"By the probabilities {self.expected_errors:.1f} errors were to be expected among "
-            f"{counted(self.n, 'sample')}, and there were {self.n_errors}"
+            f"{counted(self.n, 'sample')}, and there {'was' if self.n_errors == 1 else 'were'} "
+            f"{self.n_errors}"
         )
         if self.p_value >= UNUSUAL:
             return f"{text}: they agree, as far as so many samples can tell."
         known = "sure of too much" if self.n_errors > self.expected_errors else "more cautious than need be"
-        return f"{text} (p = {self.p_value:.2g}): on these samples the probabilities are {known}."
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
+        return f"{text} ({p}): on these samples the probabilities are {known}."
 
 
 @dataclass(frozen=True)

@@ -94,26 +94,27 @@ class ScaleComparison:
         n, n_differing = len(self.differs), int(self.differs.sum())
         if not n_differing:
             return ""
-        guess = f"They look like {self.looks_like}. " if self.looks_like else ""
+        is_one = n_differing == 1
+        are, look = ("is", "It looks") if is_one else ("are", "They look")
+        guess = f"{look} like {self.looks_like}. " if self.looks_like else ""
+        nothing = f"prediction{' is' if is_one else 's are'} worth nothing"
         if not self.whole:
-            are = "is" if n_differing == 1 else "are"
+            whose, whom = ("Its", "it") if is_one else ("Their", "them")
             return (
                 f"{n_differing} of {n} samples {are} unlike all training data in the columns that the model "
-                f"uses: on another scale, or of another kind. {guess}Their predictions are worth nothing "
-                "until that is explained, and no bound holds for them."
+                f"uses: on another scale, or of another kind. {guess}{whose} {nothing} until that is "
+                f"explained, and no bound holds for {whom}."
             )
         if self.looks_like == EXCHANGED:
             return (
-                f"the columns of {'this sample' if n == 1 else f'these {n} samples'} do not rank as those "
-                "of the training data do: names of "
-                "columns may have been exchanged. The predictions are worth nothing, and no bound holds: "
-                "give the columns their right names."
+                f"the columns of {'this sample' if is_one else f'these {n} samples'} do not rank as those "
+                f"of the training data do: names of columns may have been exchanged. The {nothing}, and no "
+                "bound holds: give the columns their right names."
             )
-        which = "the sample is" if n == 1 else f"all {n} samples are"
         return (
-            f"{which} on another scale than the training data in the columns that the model uses. {guess}"
-            "The predictions are worth nothing, and no bound holds: bring the values to the scale of the "
-            "training data."
+            f"{'the sample' if is_one else f'all {n} samples'} {are} on another scale than the training data "
+            f"in the columns that the model uses. {guess}The {nothing}, and no bound holds: bring the values "
+            "to the scale of the training data."
         )
 
 
@@ -275,8 +276,8 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     y : array-like of shape (n_samples,)
         Their labels.
     before_scaling : {ndarray, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        The same columns before a scaler, where new samples are to be compared before it: behind one that
-        clips, all scales look alike.
+        The same columns, filled but before a scaler, where new samples are to be compared before it: behind
+        one that clips, all scales look alike.
 
     Returns
     -------
@@ -300,7 +301,12 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     check_classes(fitted, data)
     seen = data.X if before_scaling is None else before_scaling
     if fit.transformer is not None and before_scaling is None:
-        seen = check_array(X, accept_sparse="csr", dtype="numeric")
+        seen = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan")
+        if not sparse.issparse(seen) and np.isnan(seen).any():
+            raise ValueError(
+                "X has missing values: pass before_scaling=X_filled, which the imputer of the pipeline makes "
+                "of X, and compare new samples that it has filled."
+            )
         if seen.shape[1] != fitted.n_features_in_:
             raise ValueError(
                 "the steps of the pipeline make other columns than those of X, in which new samples come; "

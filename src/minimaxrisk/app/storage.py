@@ -15,7 +15,7 @@ import json
 import platform
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -198,10 +198,23 @@ def save_model(model: SavedModel, path: str | Path) -> None:
     path : str or Path
         Where to write it; ``.skops`` is the usual ending.
 
+    Raises
+    ------
+    TypeError
+        If it is a classifier or a pipeline by itself.
+    ValueError
+        If the classifier cannot be stored, such as one with a kernel that is a function.
+
     See Also
     --------
     load_model : Reads the file.
     """
+    if not isinstance(model, SavedModel):
+        raise TypeError(
+            f"save_model takes a SavedModel, got {type(model).__name__}: pass SavedModel(classifier, "
+            "feature_names, target, fingerprint(X, y, feature_names)), with imputer and scaler if it has "
+            "these steps before it."
+        )
     write_whole(path, _packed(model))
 
 
@@ -297,18 +310,18 @@ def trusted_types() -> list[str]:
     return [*TRUSTED, *TRUSTED_BESIDE]
 
 
-def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) -> str:
+def fingerprint(X: Any, y: Any, feature_names: Sequence[str] | np.ndarray) -> str:
     """SHA-256 of the numbers, the labels and the names of the columns, in any order of the rows.
 
     Dense and sparse matrices with the same numbers have the same fingerprint.
 
     Parameters
     ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
         The numbers.
-    y : ndarray of shape (n_samples,) or None
+    y : array-like of shape (n_samples,) or None
         The labels, if there are any.
-    feature_names : ndarray of str of shape (n_features,)
+    feature_names : sequence of str of length n_features
         Names of the columns.
 
     Returns
@@ -325,6 +338,7 @@ def fingerprint(X: DataMatrix, y: np.ndarray | None, feature_names: np.ndarray) 
     >>> fingerprint(X, y, names) == fingerprint(sparse.csr_array(X), y, names)
     True
     """
+    X = X if sparse.issparse(X) else np.asarray(X)
     described = [X.shape, y is not None, list(map(str, feature_names))]
     digest = hashlib.sha256(json.dumps(described).encode())
     for row in sorted(_row_digests(X, y)):

@@ -515,8 +515,14 @@ def _explain_text_columns(X: Any, error: Exception) -> None:
         _refuse_columns(X, NUMBERS.match, error)
 
 
+FILL = (
+    " Missing values (NaN, null, NA) must be filled before, such as by SimpleImputer(strategy='median') as "
+    "the first step of a pipeline, or their rows or columns dropped."
+)
+
+
 def _explain_not_finite(X: Any, error: Exception) -> None:
-    """If scikit-learn found NaN or infinity, say where the first one is."""
+    """If scikit-learn found NaN or infinity, say where the first one is, and what helps."""
     if "contains NaN" not in str(error) and "contains infinity" not in str(error):
         return
     if sparse.issparse(X):
@@ -529,7 +535,9 @@ def _explain_not_finite(X: Any, error: Exception) -> None:
         first = np.lexsort((column, row))[0]
         names, _ = _columns_of_frame(X)
         name = repr(names[column[first]]) if names else column[first]
-        raise ValueError(f"{error}\nThe first one is at row {row[first]}, column {name}.") from error
+        what = str(error).partition("\n")[0]  # then scikit-learn names classifiers that take missing values
+        place = f"The first one is at row {row[first]}, column {name}."
+        raise ValueError(f"{what} {place}{FILL if 'contains NaN' in what else ''}") from error
 
 
 def _as_floats(X: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
-from minimaxrisk._utils.notices import without_radius_warnings
+from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.permutation_test import permutation_test
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.datasets import make_expression
@@ -27,8 +27,8 @@ def main() -> None:
     print("WHAT THE NUMBERS ARE WORTH, beside errors that are known. R* is the worst-case error of labels")
     print("drawn from predict_proba, if feature means are at most s standard errors off: a bound if s covers")
     print("all means, else a score.")
-    # A plain number as radius is used on purpose here.
-    with without_radius_warnings():
+    # A plain number as radius, and noise of which nothing can be learned, are shown on purpose.
+    with quiet_fits():
         simulated_study()
         pure_noise()
         real_data()

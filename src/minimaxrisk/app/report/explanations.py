@@ -506,6 +506,7 @@ def about_features(findings: Findings) -> str:
         if len(findings.features.coefficients) == 1
         else "a positive coefficient points to the class, a negative one away from it"
     )
+    against = "" if len(names) == 2 else ", here the class that the row names first against all others"
     values = "the values as they are in the data"
     if findings.fit.preparation is not None:
         values = f"the values {findings.fit.preparation}, and so do the means and the colours"
@@ -514,8 +515,8 @@ def about_features(findings: Findings) -> str:
         f"refer to {values}. Of several features with the same information the classifier may use any one: a "
         "feature that is not listed need not be unimportant, one that is listed may be replaceable, and with "
         "other samples part of the list would differ. Welch’s t and q (Benjamini and Hochberg, over all "
-        "features) describe features one by one. They were computed on the samples that selected the "
-        "features, so for selected features they prove nothing."
+        f"features) describe features one by one{against}. They were computed on the samples that selected "
+        "the features, so for selected features they prove nothing."
     )
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse, stats
@@ -25,7 +25,7 @@ from minimaxrisk.analysis.scales import are_intensities, largest_count, stored
 from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.guarantees.certified import MEMBERS, can
-from minimaxrisk.guarantees.statement import ErrorBound
+from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -637,6 +637,24 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [json_ready(item) for item in value]
     return value
+
+
+class HeldOut(NamedTuple):
+    """Counts of a hold-out."""
+
+    n_errors: int
+    n_test: int
+    n_train: int
+
+
+def held_out_of(guarantee: ErrorBound | None) -> HeldOut | None:
+    """The counts behind the bounds for new samples, if one of these is of a hold-out."""
+    for one in () if guarantee is None else (guarantee, *guarantee.alternatives):
+        if one.method == HOLDOUT and one.n_errors is not None:
+            assert one.n_test is not None  # it comes with the errors
+            assert one.n_train is not None  # bounds beside each other come from training data
+            return HeldOut(one.n_errors, one.n_test, one.n_train)
+    return None
 
 
 # Classes named of each kind; a column of a table has no room for more.

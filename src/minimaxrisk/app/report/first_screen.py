@@ -87,13 +87,21 @@ def _left_out_error(findings: Findings) -> Entry:
     name, folds = "Error on left-out samples", findings.cross_validation
     if folds is None:
         return Entry(name, "–", NOT_COMPUTED)
+    majority = f"always predicting {_quoted(findings.data.largest_class)}: {folds.majority_error:.1%}"
+    held_out = verdict.contradicting_hold_out(findings)
+    if held_out is not None:
+        return Entry(
+            "Error on held-out samples",
+            f"{held_out.n_errors / held_out.n_test:.1%}",
+            f"{held_out.n_errors:,} of {held_out.n_test:,} wrong, {held_out.n_train:,} to learn from; "
+            f"the cross-validation says {folds.errors[1]:.1%}, which this contradicts; {majority}",
+        )
     low, high = folds.approximate_interval()
     interval = f"{low:.1%} to {high:.1%}" if folds.n_wrong else f"up to {high:.1%}"
     return Entry(
         name,
         f"{folds.errors[1]:.1%}",
-        f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; always predicting "
-        f"{_quoted(findings.data.largest_class)}: {folds.majority_error:.1%}",
+        f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; {majority}",
     )
 
 
@@ -105,6 +113,8 @@ def _by_class(findings: Findings) -> Entry:
     if found is None:
         return Entry(name, "–", NOT_COMPUTED)
     balanced = f"{found.balanced_accuracy:.1%}"
+    is_contradicted = verdict.contradicting_hold_out(findings) is not None
+    doubt = "; by the cross-validation, which the hold-out contradicts" if is_contradicted else ""
     rates = {one.name: one.rates.sensitivity for one in classes if one.rates is not None}
     known = {name: rate for name, rate in rates.items() if rate is not None}
     if not is_pair:
@@ -114,7 +124,7 @@ def _by_class(findings: Findings) -> Entry:
             name,
             balanced,
             f"the mean over classes of the share found; the least: {rate.n_right} of {rate.n} "
-            f"{_quoted(worst)}, roughly {rate.interval}",
+            f"{_quoted(worst)}, roughly {rate.interval}{doubt}",
         )
     ill = looked_for(findings.data.classes)
     names = findings.data.classes[ill], findings.data.classes[1 - ill]
@@ -124,7 +134,7 @@ def _by_class(findings: Findings) -> Entry:
         f"{sensitivity.value:.1%} / {specificity.value:.1%}",
         f"{_missed(sensitivity)} {looked} missed (roughly {sensitivity.interval} found); "
         f"{_missed(specificity)} {other} called {looked} (roughly {specificity.interval} not); "
-        f"balanced accuracy {balanced}",
+        f"balanced accuracy {balanced}{doubt}",
     )
 
 
@@ -243,12 +253,18 @@ def samples_to_look_at(findings: Findings) -> list[LookedAt]:
 
 
 def about_samples(findings: Findings, advice: Advice) -> str:
-    """What stands in place of the list."""
+    """What stands in place of the list, or a note on what seems odd in it."""
     if findings.left_out is None:
         return f"Not known: {findings.cross_validation_skipped or f'{advice.folds} shows them.'}"
     if verdict.evidence(findings) == "noise":
         return "None stands out: too many are misclassified."
-    return "" if samples_to_look_at(findings) else "None was misclassified when it was left out."
+    if not findings.left_out.errors:
+        return "None was misclassified when it was left out."
+    shown = [one.probability for one in findings.left_out.errors[:N_SAMPLES]]
+    return CALIBRATED if any(one is not None and one > 0.5 for one in shown) else ""
+
+
+CALIBRATED = "Probabilities are calibrated; predictions are made from scores, so the two may disagree."
 
 
 # ---- the picture

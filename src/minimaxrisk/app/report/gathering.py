@@ -48,6 +48,7 @@ from minimaxrisk.app.report.findings import (
     RadiusSummary,
     Rivals,
     fold_change_of,
+    held_out_of,
     list_suspects,
     summarise_classes,
     summarise_data,
@@ -71,7 +72,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
-from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound
+from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
@@ -231,12 +232,11 @@ def _doubts(
     if not any(one.is_about_validity and one.kind in ("trivial", "scale", "leak") for one in found):
         X = subject.described if subject.as_read is None else subject.as_read
         found += tuple(doubts_about_numbers(X, y, left_out=folds, sample_names=subject.sample_names))
-    bounds = () if guarantee is None else (guarantee, *guarantee.alternatives)
-    for one in bounds:
-        if one.method == HOLDOUT and one.n_errors is not None and one.n_test is not None:
-            doubt = doubt_about_estimates(folds.n_wrong, len(folds.own), one.n_errors, one.n_test)
-            return found if doubt is None else (*found, doubt)
-    return found
+    held_out = held_out_of(guarantee)
+    if held_out is None:
+        return found
+    doubt = doubt_about_estimates(folds.n_wrong, len(folds.own), *held_out)
+    return found if doubt is None else (*found, doubt)
 
 
 def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -> FitSummary:

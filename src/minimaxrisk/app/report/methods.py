@@ -39,7 +39,7 @@ def _classifier(findings: Findings, versions: Mapping[str, str], imputed: str | 
     scaling = fit.preparation or ("centred, at unit variance" if fit.is_standardized else "as in the table")
     settings = [f"{name}={findings.settings[name]}" for name in SETTINGS if name in findings.settings]
     chosen = "" if fit.choice is None else f" The radius was chosen for {how_chosen(fit.choice)}."
-    missing = "" if imputed is None else f" Missing values: {imputed}."
+    missing = "" if imputed is None else f" Missing values: {imputed.rstrip('.')}."
     return (
         f"Samples were classified by {kind} (Bondugula, Mazuelas and Pérez, UAI 2023; {', '.join(tools)}), "
         f"fitted to {count(data.n_samples, 'sample')} "

@@ -84,10 +84,17 @@ class Report:
         All numbers of the page.
     html : str
         The page.
+    path : Path or None
+        Where ``report`` wrote it, if it did.
     """
 
-    findings: Findings = field(repr=False)
-    html: str = field(repr=False)
+    findings: Findings
+    html: str
+    path: Path | None = None
+
+    def __repr__(self) -> str:
+        where = "not saved" if self.path is None else f"saved as {str(self.path)!r}"
+        return f"<Report, {where}: {verdict.headline(self.findings)}>"
 
     def save(self, path: str | Path) -> Path:
         """Write the page, whole or not at all.
@@ -223,7 +230,7 @@ def report(
         versions=current_versions(),
         links=links,
     )
-    page = Report(findings, render_report(findings, provenance))
+    page = Report(findings, render_report(findings, provenance), None if path is None else Path(path))
     if path is not None:
         page.save(path)
     return page
@@ -375,7 +382,7 @@ def _short(header: str, cell: Any) -> Any:
 def _more(findings: Findings, rows: Sequence[tables.FeatureRow], n_annotations: int) -> dict[str, Any]:
     """Rows that the script adds: its own numbers come from ``genes``, by the places of their headers.
 
-    ``last`` are the cells of t and q, which are those of the class that leads.
+    ``last`` are the cells of t and q, which are those of the class that the row names first.
     """
     first = 1 + n_annotations
     n_numbers = len(findings.features.coefficients) + findings.data.n_classes

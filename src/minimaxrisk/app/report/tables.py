@@ -150,20 +150,22 @@ def feature_headers(findings: Findings) -> list[str]:
     coefficients = (
         ["coefficient"] if len(table.coefficients) == 1 else [f"coefficient, {name}" for name in classes]
     )
-    which = "" if len(classes) == 2 else ", first class"
+    which = "" if len(classes) == 2 else ", class named first against the others"
     frequency = [] if table.frequency is None else ["selected in folds"]
     means = [f"mean, {name}" for name in classes]
     return ["importance", *coefficients, *means, *frequency, f"Welch t{which}", f"q{which}"]
 
 
 def feature_rows(findings: Findings) -> list[FeatureRow]:
-    """All selected features; t and q are those of the class with the largest coefficient."""
+    """All selected features; t and q are those of the class that ``supports`` names first."""
     table = findings.features
     largest = float(table.importance.max(initial=0.0)) or 1.0
     n_drawn = len(findings.values.names)
     rows = []
     for j, name in enumerate(table.names):
-        lead = 0 if len(table.t) == 1 else int(np.argmax(np.abs(table.coefficients[:, j])))
+        of_classes = table.coefficients[:, j]
+        named_first = np.argmax(of_classes) if of_classes.max() > 0 else np.argmin(of_classes)
+        lead = 0 if len(table.t) == 1 else int(named_first)
         cells = [table.importance[j], *table.coefficients[:, j], *table.class_means[:, j]]
         frequency = [] if table.frequency is None else [f"{table.frequency[j]:.0%}"]
         rows.append(

@@ -10,9 +10,10 @@ the probabilities of ``predict_proba``.
 
 from __future__ import annotations
 
-from minimaxrisk.analysis.doubts import unsettled
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
+from minimaxrisk.analysis.doubts import doubt_about_estimates, unsettled
 from minimaxrisk.app.report.clinical import looked_for
-from minimaxrisk.app.report.findings import Findings
+from minimaxrisk.app.report.findings import Findings, HeldOut, held_out_of
 from minimaxrisk.app.report.phrases import (
     capital,
     count,
@@ -109,6 +110,14 @@ def evidence(findings: Findings) -> str:
     return noise
 
 
+def contradicting_hold_out(findings: Findings) -> HeldOut | None:
+    """The hold-out, if it errs so much more often than the cross-validation that it is to be believed."""
+    folds, held_out = findings.cross_validation, held_out_of(findings.guarantee)
+    if folds is None or held_out is None:
+        return None
+    return held_out if doubt_about_estimates(folds.n_wrong, len(folds.own), *held_out) else None
+
+
 def standing(findings: Findings) -> str:
     """``bound``, ``score``, or ``given`` where the radii are the user's own."""
     if findings.radius.rule == "array":
@@ -157,19 +166,27 @@ def headline(findings: Findings) -> str:
 
 def _how_far(findings: Findings) -> str:
     """For what a classifier is good that found signal."""
-    folds = findings.cross_validation
-    if folds is None:
+    if findings.cross_validation is None:
         return "There is signal, but how often the classifier errs was not tested."
     weak = _mostly_wrong(findings)
-    if weak and (len(findings.classes) == 2 or folds.errors[1] > MANY_ERRORS):
-        return f"As a lead, not as a test: there is signal, but most samples of {weak} were misclassified."
-    if folds.errors[1] > MANY_ERRORS:
-        return "As a lead, not as a test: there is signal, but single samples are often misclassified."
+    if why := _why_no_test(findings, findings.cross_validation, weak):
+        return f"As a lead, not as a test: {why}."
     if weak:
         return f"Yes, as a classifier to try on new samples, but not for {weak}: most were misclassified."
     if is_guarantee_empty(findings):
         return "Yes, as a classifier to try; for a guarantee of its error there are too few samples."
     return "Yes, as a classifier to try on new samples: it does clearly better than chance on left-out ones."
+
+
+def _why_no_test(findings: Findings, folds: CrossValidatedError, weak: str) -> str:
+    """Why single predictions are no help; empty if they may be. ``weak`` names classes."""
+    if weak and (len(findings.classes) == 2 or folds.errors[1] > MANY_ERRORS):
+        return f"there is signal, but most samples of {weak} were misclassified"
+    if folds.errors[1] > MANY_ERRORS:
+        return "there is signal, but single samples are often misclassified"
+    if contradicting_hold_out(findings) is not None:
+        return "two estimates of the error contradict each other, and the larger one is to be believed"
+    return ""
 
 
 def _mostly_wrong(findings: Findings) -> str:
