@@ -6,8 +6,11 @@ into Gurobi's free licence MRCpy agrees with them. They are good to the seven di
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import numpy as np
 import pytest
+from sklearn.utils.fixes import parse_version
 
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.solvers import ConstraintGeneration
@@ -146,13 +149,14 @@ def test_dorothea(real_data):
 
 @pytest.mark.filterwarnings("ignore:stopped at k_max=10")
 def test_ten_rounds_on_dorothea_as_printed_and_by_default(real_data):
-    """Its bound stands still for many rounds, where the two differ; with another HiGHS at another vertex."""
+    """Its bound stands still for many rounds, where the two differ."""
     X, y = real_data("Dorothea")
     printed, own = (
         MinimaxRiskClassifier(ConstraintGeneration(k_max=10, select=select)).fit(X, y)
         for select in ("as-printed", "in-out")
     )
-    assert 0.0755 <= printed.worst_case_error_ <= 0.0772
     assert own.worst_case_error_ == pytest.approx(0.0755, abs=3e-4)
-    assert own.worst_case_error_ <= printed.worst_case_error_
+    if parse_version(version("highspy")) >= parse_version("1.11"):  # 1.10 ends at other vertices
+        assert printed.worst_case_error_ == pytest.approx(0.0769, abs=3e-4)
+        assert own.worst_case_error_ < printed.worst_case_error_ - 3e-4
     assert max(printed.subset_sizes_) < max(own.subset_sizes_)

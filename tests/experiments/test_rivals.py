@@ -12,7 +12,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
+from sklearn.utils.fixes import parse_version
 
 from experiments.__main__ import main
 from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, EndedError
@@ -338,9 +340,8 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     monkeypatch.setattr(throughput, "N_FITS", 1)
     monkeypatch.setattr(throughput, "N_MEMBERS", 24)
     monkeypatch.setattr(throughput, "RADII", throughput.RADII[::20])
-    # LogisticRegressionCV takes its arguments from scikit-learn 1.8 on, which the group "bench" asks for.
-    kept = {name: make for name, make in searches.LEARNERS.items() if name != "LogisticRegressionCV"}
-    monkeypatch.setattr(searches, "LEARNERS", kept)
+    if parse_version(sklearn.__version__) < parse_version("1.8"):  # which the group "bench" asks for
+        monkeypatch.delitem(searches.LEARNERS, "LogisticRegressionCV")
     monkeypatch.setattr(searches, "N_FOLDS", 2)
     monkeypatch.setattr(searches, "N_MEMBERS", 2)
     with wine_with_few_samples(), figures_without_layout():
@@ -362,7 +363,7 @@ def test_the_page_is_filled_from_the_results(tmp_path, capsys, monkeypatch, in_t
     assert "| data set | one fit | 9 permutations | ensemble of 24 | path of 2 radii |" in page
     searched = [line for line in page.splitlines() if line.startswith("| wine |") and "error 0" in line]
     assert len(searched) == 1
-    assert searched[0].count("error") >= 3
+    assert searched[0].count("error") >= len(searches.LEARNERS) - 1  # skglm may be missing
     assert "Colon" not in page.split("## Results")[1].split("## ")[0]
     figures = re.findall(r"!\[.*\]\((.*)\)", page)
     assert {Path(name).name for name in figures} == {"benchmark-growth.svg", "benchmark-ratios.svg"}
