@@ -18,6 +18,7 @@ try:
     import typer
     from typer.main import get_command
 
+    from experiments.accelerators.page import fill_accelerators
     from experiments.datasets.command import Folder
     from experiments.datasets.command import app as datasets_app
     from experiments.harness.reproduce import Reproduction, reproduce
@@ -88,6 +89,11 @@ def large_data_page(
     fill_large_data(out)
 
 
+def accelerators_page() -> None:
+    """Fill docs/results/accelerators.md from what `make bench-gpu` measured."""
+    fill_accelerators()
+
+
 def summaries() -> None:
     """Write the summaries of all kept results anew; they tell which results are older than the code."""
     for folder in sorted(path for path in RESULTS.iterdir() if path.name in SUITES):
@@ -128,6 +134,7 @@ def _add_commands() -> None:
     app.command("summaries")(summaries)
     app.add_typer(datasets_app, name="datasets")
     app.command("large-data-page")(large_data_page)
+    app.command("accelerators-page")(accelerators_page)
 
 
 def _as_text(value: object) -> str:

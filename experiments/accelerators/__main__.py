@@ -16,13 +16,16 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 import numpy as np
 import sklearn
 
+from experiments.accelerators import RESULTS
+from experiments.harness.code import engine_fingerprint
+from experiments.harness.environment import describe_environment
+
 COLUMNS = (
     *("what", "n", "d", "seconds", "passes", "iterations", "share_of_floor", "seconds_with_results_in_numpy"),
     *("milliseconds_each", "milliseconds_of_one_fit", "gigabytes_per_second", "R", "gap"),
     *("difference_to_cpu", "note"),
 )
 WIDTHS = [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
-RESULTS = Path(__file__).parents[1] / "results" / "accelerators"
 
 
 def main() -> int:
@@ -82,11 +85,12 @@ def _rows(only: list[str] | None, *, quick: bool) -> Iterator[dict[str, object]]
         "growth": lambda: workloads.growth(200, WIDTHS[:2] if quick else WIDTHS),
         "streamed": lambda: streaming.streamed(200, 500_000 if quick else 50_000_000),
     }
-    properties = torch.cuda.get_device_properties(0)
+    properties, here = torch.cuda.get_device_properties(0), describe_environment()
     yield {
         "what": "environment",
         "note": f"{properties.name}, PyTorch {torch.__version__}, NumPy {np.__version__}, "
-        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}",
+        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}; host {here['processor']}, "
+        f"{here['cores']} cores; revision {here['revision']}, engine {engine_fingerprint()}",
     }
     for name in only or parts:
         yield from parts[name]()

@@ -7,6 +7,8 @@ import signal
 import pytest
 
 from experiments.__main__ import default_folder
+from experiments.accelerators.page import PAGE as ACCELERATORS_PAGE
+from experiments.accelerators.page import fill_accelerators
 from experiments.harness.cells import FAILED, REFUSED, TIME_LIMIT, EndedError
 from experiments.harness.child import Story
 from experiments.harness.settings import QUICK, Settings
@@ -75,3 +77,13 @@ def test_the_page_and_the_summary_follow_from_the_measurements(tmp_path):
     copy.write_text(page, encoding="utf-8")
     fill_large_data(results, copy)
     assert copy.read_text(encoding="utf-8") == page
+
+
+def test_the_page_on_accelerators_follows_from_the_measurements(tmp_path):
+    page = ACCELERATORS_PAGE.read_text(encoding="utf-8")
+    copy = tmp_path / "page.md"
+    copy.write_text(page, encoding="utf-8")
+    fill_accelerators(page=copy)
+    assert copy.read_text(encoding="utf-8") == page
+    for figure in ("10,000,000", "passes", "plain copies", "difference"):
+        assert figure in page
