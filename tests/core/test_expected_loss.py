@@ -39,7 +39,7 @@ def test_both_bounds_are_those_of_the_full_program(n, d, n_classes, coding, radi
     problem = some_problem(rng, n, d, n_classes, radius, coding)
     decided = np.eye(n_classes)[rng.integers(0, 2, n)].T
     for loss in (rng.random((n_classes, n)), -rng.random((n_classes, n)), decided):
-        found = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+        found = largest_loss(problem, ExpectedLoss(loss))
         exact = by_full_program(problem, loss)
         assert found is not None
         assert found.lower - 1e-9 <= exact <= found.upper + 1e-9
@@ -53,10 +53,10 @@ def test_many_masses_end_inside(n_classes, coding, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     problem = some_problem(rng, 25, 60, n_classes, rng.choice([0.3, 1.0, 3.0]), coding)
     loss = rng.random((n_classes, problem.n_instances))
-    at_vertex = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+    at_vertex = largest_loss(problem, ExpectedLoss(loss))
     monkeypatch.setattr(expected_loss, "MOST_MASSES_OF_VERTEX", problem.centre.size - 1)
     monkeypatch.setattr(expected_loss, "constraint_generation", None)
-    found = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+    found = largest_loss(problem, ExpectedLoss(loss))
     exact = by_full_program(problem, loss)
     assert found.lower - 1e-9 <= exact <= found.upper + 1e-9
     assert found.gap <= 1e-6
@@ -70,7 +70,7 @@ def test_sparse_data():
         rng, 20, 60, 2, 1.0, X=lambda values: sparse.csr_array(np.where(np.abs(values) > 1.0, values, 0.0))
     )
     loss = rng.random((2, problem.n_instances))
-    found = largest_loss(problem, ExpectedLoss(loss), n_max=100, epsilon=1e-9)
+    found = largest_loss(problem, ExpectedLoss(loss))
     assert found.upper == pytest.approx(by_full_program(problem, loss), abs=1e-7)
 
 
@@ -95,8 +95,17 @@ def test_elsewhere_constraint_generation_does_it(reason, monkeypatch):
     problem = some_problem(rng, 15, 20, 3, 1e-6 if reason == "thin" else 1.0, coding, **options)
     loss = rng.random((3, problem.n_instances))
     objective = ExpectedLoss(loss, problem.marginal)
-    assert largest_loss(problem, objective, n_max=100, epsilon=1e-9) is None
-    found = largest_expected_loss(problem, loss, start=np.arange(5), n_max=100, epsilon=1e-9)
+    assert largest_loss(problem, objective) is None
+    found = largest_expected_loss(problem, loss, np.arange(5))
     assert found.lower <= found.upper <= found.lower + 1e-6
     if reason != "known":
         assert found.upper == pytest.approx(by_full_program(problem, loss), abs=1e-6)
+
+
+def test_constraint_generation_alone_leaves_no_violation_that_counts(monkeypatch):
+    """A distribution that violates narrow radii is far from the set: the gap would be 1e-4."""
+    monkeypatch.setattr(expected_loss, "MOST_INSTANCES_ONE_HOT", 10)
+    rng = np.random.default_rng(1)
+    problem = some_problem(rng, 60, 150, 3, 0.05, "one-hot")
+    found = largest_expected_loss(problem, rng.random((3, problem.n_instances)) ** 4, np.arange(5))
+    assert found.upper - found.lower <= 1e-9

@@ -330,7 +330,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         fitted, worst = AverageRule(members, rule, judged.ball_weight), None
         if self.certify:
             loss = loss_of_rule(fitted, "randomized", data, posed)
-            worst = worst_case_of_loss(loss, fitted, parameters, posed)
+            worst = worst_case_of_loss(loss, fitted, posed)
         return _Average(fitted, in_bag, ball, judged, worst)
 
     def _store(self, posed: PosedBox, data: TrainingData, solved: _Average, parameters: Any) -> None:

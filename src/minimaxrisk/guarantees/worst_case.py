@@ -9,7 +9,7 @@ import numpy as np
 
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.interior_point.expected_loss import largest_loss
+from minimaxrisk.engines.interior_point.expected_loss import EPSILON_ALONE, N_MAX, largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.guarantees.certified import ColumnRule, Estimator, check_supported
 from minimaxrisk.guarantees.posed_fit import (
@@ -24,7 +24,6 @@ from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.solvers import settings_of
 
 # Components of the first program, per instance and block: a vertex has one at most, an average many more.
 STARTS_PER_INSTANCE = 4
@@ -114,10 +113,9 @@ def worst_case(
     check_supported(fit.model, "worst_case")
     check_classes(fit.model, fit.data)
     fitted: Any = fit.model._fitted_rule()
-    parameters = fit.model._parameters_of_set()
     posed = fit.posed_by_stored_radius
     loss = loss_of_rule(fitted, rule, fit.data, posed)
-    largest, smallest = (worst_case_of_loss(each, fitted, parameters, posed) for each in (loss, -loss))
+    largest, smallest = (worst_case_of_loss(each, fitted, posed) for each in (loss, -loss))
     return WorstCase(
         rule=rule,
         lower=max(0.0, -smallest.upper),
@@ -149,36 +147,23 @@ def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedBo
     check_classes(model, data)
     fitted = model._fitted_rule()
     loss = loss_of_rule(fitted, rule, data, posed)
-    return worst_case_of_loss(loss, fitted, model._parameters_of_set(), posed)
+    return worst_case_of_loss(loss, fitted, posed)
 
 
-def worst_case_of_loss(
-    loss: FloatArray, fitted: ColumnRule, parameters: Any, posed: PosedBox
-) -> WorstCaseOfRule:
-    """The largest loss of a rule over the set, as exactly as the solver of the classifier is asked to be."""
-    problem = posed.problem
-    settings = settings_of(parameters.solver, problem.shape[1] - problem.scale.n_leading)
-    return largest_expected_loss(
-        problem,
-        loss,
-        start=features_to_start_with(fitted, problem),
-        n_max=settings.n_max,
-        epsilon=settings.epsilon,
-    )
+def worst_case_of_loss(loss: FloatArray, fitted: ColumnRule, posed: PosedBox) -> WorstCaseOfRule:
+    """The largest loss of a rule over the set; where the interior point fails, from the rule's columns."""
+    return largest_expected_loss(posed.problem, loss, features_to_start_with(fitted, posed.problem))
 
 
-def largest_expected_loss(
-    problem: Box, loss: FloatArray, *, start: IntArray, n_max: int, epsilon: float
-) -> WorstCaseOfRule:
+def largest_expected_loss(problem: Box, loss: FloatArray, start: IntArray) -> WorstCaseOfRule:
     """Of all distributions of the set the one on which ``loss`` (K x n) is largest in the mean.
 
-    To violations of at most ``epsilon``, from an interior point, or where that does not get there from the
-    components ``start``.
+    From an interior point, or where that does not get there from the components ``start``.
     """
     objective = ExpectedLoss(loss, problem.marginal)
-    solution = largest_loss(problem, objective, n_max=n_max, epsilon=epsilon)
+    solution = largest_loss(problem, objective)
     if solution is None:
-        solution = constraint_generation(problem, objective, start, n_max=n_max, epsilon=epsilon)
+        solution = constraint_generation(problem, objective, start, n_max=N_MAX, epsilon=EPSILON_ALONE)
     if solution.interrupted:
         raise KeyboardInterrupt
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.

@@ -30,6 +30,10 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 # from a gap of 1e-2, 354 from 1e-4, 237 from 1e-6, and 1771 by constraint generation from the rule's columns.
 NEAR = 1e-6
 MOST_ITERATIONS = 60
+# Columns that HiGHS takes in a round, and violations that it leaves. Where the interior point has been, few
+# are left. Without it they must be far less than a radius: the proof is a distribution of the set, and one
+# that is outside must move by as much of a radius as it is outside.
+N_MAX, EPSILON, EPSILON_ALONE = 100, 1e-4, 1e-9
 # Masses up to which the vertex is worth its time. Beyond, the interior point's own pair is the certificate.
 # It goes on to a smaller gap, if it can, and then small coefficients are cleared as long as the gap is at
 # most NEAR. That leaves as many as the vertex has: 449 and 447 on Lung_1543, 199 and 199 on Arcene.
@@ -92,8 +96,8 @@ class ExpectedLossSystem(NewtonSystem):
         return (crossed * du * SIGNS + right.sum(axis=0)) / total
 
 
-def largest_loss(problem: Box, objective: ExpectedLoss, *, n_max: int, epsilon: float) -> Solution | None:
-    """The optimum to violations of ``epsilon``; None where the interior point does not get near it.
+def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
+    """The optimum; None where the interior point does not get near it.
 
     Beyond ``MOST_MASSES_OF_VERTEX`` a pair with a gap of at most ``NEAR``.
     """
@@ -123,8 +127,8 @@ def largest_loss(problem: Box, objective: ExpectedLoss, *, n_max: int, epsilon: 
             problem,
             objective,
             np.union1d(guess.components, notable_components(point)),
-            n_max=n_max,
-            epsilon=epsilon,
+            n_max=N_MAX,
+            epsilon=EPSILON,
             warm_start=WarmStart(finished, guess, None),
         )
     except SolverError:
