@@ -33,7 +33,8 @@ from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
-from minimaxrisk.estimators.prediction_sets import PredictionSets, ScoresOf
+from minimaxrisk.estimators.prediction_sets import ScoresOf
+from minimaxrisk.guarantees.certified import SETS, can
 from minimaxrisk.guarantees.counting import clopper_pearson_limit, one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
@@ -393,11 +394,12 @@ def evaluate(
     check_confidence(confidence)
     y = check_labels(X, y)
     named = np.asarray(in_memory(model.predict(X)))
-    judged = model.estimator_ if isinstance(model, PredictionSets) else model
-    has_scores = hasattr(judged, "decision_function") or hasattr(judged, "predict_proba")
-    scores = ScoresOf(judged).scores(X).T if has_scores else None
+    has_sets = can(model, SETS)
+    judged = model.estimator_ if has_sets else model
+    ranking = ScoresOf(judged)
+    scores = ranking.scores(X).T if ranking.are_known else None
     said = Said(np.asarray(judged.classes_).tolist(), named, scores)
-    if isinstance(model, PredictionSets):
+    if has_sets:
         said = replace(
             said,
             probabilities=model.probabilities(X),

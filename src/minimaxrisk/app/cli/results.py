@@ -49,6 +49,7 @@ from minimaxrisk.app.report.verdict import (
     standing,
     veto,
 )
+from minimaxrisk.guarantees.certified import HISTORY, can
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, LeftOutScores
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import FeatureCountDisplay
@@ -189,7 +190,7 @@ def fit_as_json(
         "coding": model.coding_,
         "scale": _scale_name(trained, findings),
         "converged": fit.converged,
-        "n_iterations": getattr(model, "n_iter_", None),
+        "n_iterations": model.n_iter_ if can(model, HISTORY) else None,
         "selected_features": _features_as_json(findings.features, data.classes),
         "permutation_test": test and _permutations_as_json(test),
         "cross_validation": _left_out_as_json(findings),
