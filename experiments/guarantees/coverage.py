@@ -33,7 +33,6 @@ from experiments.harness.reporting import (
     Row,
     TextTable,
     finish_axes,
-    mean,
     pick,
     values_of,
     verdict,
@@ -56,16 +55,28 @@ RULES: tuple[RadiusOfBox, ...] = (BOOTSTRAP, BONFERRONI)
 # away; what it does to the coverage shows with one block per class.
 CASES: dict[str, tuple[str, Coding]] = {name: (name, "signed") for name in LAWS}
 CASES |= {f"{name}, one-hot": (name, "one-hot") for name in (LOGNORMAL, RARE_BINARY)}
-# Data sets per cell.
-BLOCK = 20
+# Data sets per cell, which keeps sums over them.
+BLOCK = 40
 # Instances without labels that the exceedance is estimated on.
 N_NEW = 1000
 # Instances that stand for the law where true errors are computed.
 N_TRUTH = 20_000
 # 400 data sets at a coverage of 95% have a standard error of 1.1%.
 ENOUGH = 0.93
-# Digits after the point that are kept: the page shows three of means over hundreds of data sets.
-DIGITS = 5
+# Digits after the point of sums that are kept: the page shows three of means over hundreds of data sets.
+DIGITS = 4
+# What is summed up.
+MEASURED = (
+    *("factor", "n_features", "covered", "warned", "cross_fitted_exceedance"),
+    *("worst_case_error", "guaranteed_error", "true_error", "exceedance"),
+    *("argmax_worst_case_error", "argmax_guaranteed_error", "argmax_true_error", "argmax_exceedance"),
+)
+# Guaranteed errors, and the true ones that they are to bound.
+BOUNDS = {
+    "randomized": ("guaranteed_error", "true_error"),
+    "argmax": ("argmax_guaranteed_error", "argmax_true_error"),
+    "cross_fitted": ("cross_fitted_guaranteed_error", "true_error"),
+}
 # What a stream of random numbers is for.
 SAMPLE, NEW, TRUTH = 0, 1, 2
 
@@ -92,14 +103,28 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
 
 
 def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    repetitions, n_cross_fits = range(settings["count"]), settings["n_cross_fits"]
     rows = []
-    for k in range(settings["count"]):
-        repetition = settings["first"] + k
-        for rule in RULES:
-            row = _one_data_set(settings, repetition, rule, cross_fit=k < settings["n_cross_fits"])
-            short = {key: round(x, DIGITS) if isinstance(x, float) else x for key, x in row.items()}
-            rows.append({"repetition": repetition, "rule": rule, **short})
+    for rule in RULES:
+        found = [
+            _one_data_set(settings, settings["first"] + k, rule, cross_fit=k < n_cross_fits)
+            for k in repetitions
+        ]
+        rows.append({"rule": rule, **summed_up(found)})
     return rows
+
+
+def summed_up(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sums over data sets, how often bounds held, and all factors that were needed: quartiles are drawn."""
+    total: dict[str, Any] = {"n": len(found)}
+    total |= {name: round(sum(one.get(name, 0) for one in found), DIGITS) for name in MEASURED}
+    for name, (bound, truth) in BOUNDS.items():
+        judged = [one for one in found if bound in one]
+        covered = [one for one in judged if one["covered"]]
+        total[f"{name}_judged"], total[f"{name}_covered"] = len(judged), len(covered)
+        total[f"{name}_held"] = sum(one[bound] >= one[truth] for one in judged)
+        total[f"{name}_held_covered"] = sum(one[bound] >= one[truth] for one in covered)
+    return total | {"needed_factors": " ".join(f"{one['needed_factor']:.2f}" for one in found)}
 
 
 def _one_data_set(
@@ -225,68 +250,76 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
 
 
 def _claims(settings: Settings, rows: Sequence[Row]) -> list[Claim]:
-    coverage = {law: values_of(pick(rows, law=law, rule=BOOTSTRAP), "covered") for law in CASES}
-    factors = {rule: values_of(pick(rows, law=CORRELATED, rule=rule), "factor") for rule in RULES}
+    of_law = {law: pick(rows, law=law, rule=BOOTSTRAP) for law in CASES}
+    factors = {rule: _mean(pick(rows, law=CORRELATED, rule=rule), "factor") for rule in RULES}
+    normal = (INDEPENDENT, CORRELATED)
     return [
         Claim(
             f"The radii of the bootstrap hold the true means in at least {ENOUGH:.0%} of the data sets, for "
             f"independent and correlated normal features (aim: {settings.confidence:.0%}).",
-            verdict([mean(coverage[law]) >= ENOUGH for law in (INDEPENDENT, CORRELATED) if coverage[law]]),
-            "; ".join(f"{law}: {_share(coverage[law])}" for law in (INDEPENDENT, CORRELATED)) + ".",
+            verdict([_mean(of_law[law], "covered") >= ENOUGH for law in normal if of_law[law]]),
+            "; ".join(f"{law}: {_share(of_law[law], 'covered')}" for law in normal) + ".",
         ),
         Claim(
             "For skewed features the coverage of the bootstrap may be lower, and a warning says so.",
             "reported",
             "; ".join(
-                f"{law}: {_share(coverage[law])}, warned in "
-                f"{_share(values_of(pick(rows, law=law, rule=BOOTSTRAP), 'warned'))}"
+                f"{law}: {_share(of_law[law], 'covered')}, warned in {_share(of_law[law], 'warned')}"
                 for law in CASES
-                if law not in (INDEPENDENT, CORRELATED)
+                if law not in normal
             )
             + ".",
         ),
         Claim(
             "For correlated features the radii of the bootstrap are smaller than those of Bonferroni.",
-            verdict([mean(factors[BOOTSTRAP]) < mean(factors[BONFERRONI])] if all(factors.values()) else []),
-            f"Mean factors {mean(factors[BOOTSTRAP]):.2f} and {mean(factors[BONFERRONI]):.2f}.",
+            verdict([factors[BOOTSTRAP] < factors[BONFERRONI]] if pick(rows, law=CORRELATED) else []),
+            f"Mean factors {factors[BOOTSTRAP]:.2f} and {factors[BONFERRONI]:.2f}.",
         ),
-        _bound_claim("randomized", rows, ("guaranteed_error", "true_error")),
-        _bound_claim("arg-max", rows, ("argmax_guaranteed_error", "argmax_true_error")),
+        _bound_claim("randomized", rows, "randomized"),
+        _bound_claim("arg-max", rows, "argmax"),
         Claim(
             "With the exceedance from cross-fitting in place of new instances, how often the guaranteed "
             "error bounds the true one.",
             "reported",
-            _bound_evidence(rows, ("cross_fitted_guaranteed_error", "true_error")),
+            _bound_evidence(rows, "cross_fitted"),
         ),
     ]
 
 
-def _bound_claim(name: str, rows: Sequence[Row], columns: tuple[str, str]) -> Claim:
-    held = _held(pick(rows, covered=True), columns)
+def _bound_claim(words: str, rows: Sequence[Row], name: str) -> Claim:
+    held, covered = _total(rows, f"{name}_held_covered"), _total(rows, f"{name}_covered")
     return Claim(
-        f"Where the radii hold the true means, the guaranteed error bounds the true error of the {name} "
+        f"Where the radii hold the true means, the guaranteed error bounds the true error of the {words} "
         "rule, in every case.",
-        verdict([all(held)] if held else []),
-        _bound_evidence(rows, columns),
+        verdict([held == covered] if covered else []),
+        _bound_evidence(rows, name),
     )
 
 
-def _bound_evidence(rows: Sequence[Row], columns: tuple[str, str]) -> str:
-    held, ever = _held(pick(rows, covered=True), columns), _held(rows, columns)
-    return f"In {sum(held)} of {len(held)} fits with covering radii, in {sum(ever)} of all {len(ever)} fits."
+def _bound_evidence(rows: Sequence[Row], name: str) -> str:
+    held, covered = _total(rows, f"{name}_held_covered"), _total(rows, f"{name}_covered")
+    return (
+        f"In {held:.0f} of {covered:.0f} fits with covering radii, in {_total(rows, f'{name}_held'):.0f} of "
+        f"all {_total(rows, f'{name}_judged'):.0f} fits."
+    )
 
 
-def _held(rows: Sequence[Row], columns: tuple[str, str]) -> list[bool]:
-    bound, truth = columns
-    return [row[bound] >= row[truth] for row in rows if row.get(bound) is not None]
+def _total(rows: Sequence[Row], name: str) -> float:
+    return sum(values_of(rows, name))
 
 
-def _share(truths: Sequence[float]) -> str:
+def _mean(rows: Sequence[Row], name: str) -> float:
+    """Over data sets; NaN without any."""
+    n = _total(rows, "cross_fitted_judged" if name.startswith("cross_fitted") else "n")
+    return _total(rows, name) / n if n else float("nan")
+
+
+def _share(rows: Sequence[Row], name: str) -> str:
     """A share in percent and its binomial standard error."""
-    if not truths:
+    if not rows:
         return "–"
-    share = mean(truths)
-    return f"{100 * share:.1f} ± {100 * np.sqrt(share * (1.0 - share) / len(truths)):.1f}%"
+    share = _mean(rows, name)
+    return f"{100 * share:.1f} ± {100 * np.sqrt(share * (1.0 - share) / _total(rows, 'n')):.1f}%"
 
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
@@ -296,8 +329,8 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
 
 
 def _average(rows: Sequence[Row], name: str) -> str:
-    values = values_of(rows, name)
-    return f"{mean(values):.3f}" if values else "–"
+    value = _mean(rows, name)
+    return "–" if np.isnan(value) else f"{value:.3f}"
 
 
 def _table(rows: Sequence[Row]) -> TextTable:
@@ -308,11 +341,11 @@ def _table(rows: Sequence[Row]) -> TextTable:
             [
                 law,
                 rule,
-                _share(values_of(own, "covered")),
-                f"{mean(values_of(own, 'factor')):.2f}",
+                _share(own, "covered"),
+                f"{_mean(own, 'factor'):.2f}",
                 *(_average(own, name) for name in (*columns, "cross_fitted_exceedance")),
-                f"{mean(values_of(own, 'n_features')):.1f}",
-                f"{100 * mean(values_of(own, 'warned')):.0f}%",
+                f"{_mean(own, 'n_features'):.1f}",
+                f"{100 * _mean(own, 'warned'):.0f}%",
             ]
         )
     header = ["law", "radii", "coverage", "factor", "R*", "guaranteed error", "true error"]
@@ -333,15 +366,19 @@ def _argmax_table(rows: Sequence[Row]) -> TextTable:
     return TextTable("The arg-max rule: means over the data sets.", header, lines)
 
 
+def _needed_factors(rows: Sequence[Row]) -> list[float]:
+    return [float(one) for row in rows for one in str(row["needed_factors"]).split()]
+
+
 def _draw(figure: Any, rows: Sequence[Row]) -> None:
     left, right = figure.subplots(1, 2)
     laws = [law for law in CASES if pick(rows, law=law, rule=BOOTSTRAP)]
     place = np.arange(len(laws))
     if laws:
-        needed = [values_of(pick(rows, law=law, rule=BOOTSTRAP), "needed_factor") for law in laws]
+        needed = [_needed_factors(pick(rows, law=law, rule=BOOTSTRAP)) for law in laws]
         left.boxplot(needed, positions=place, whis=(1, 99), showfliers=False)
     for rule, marker, colour in ((BOOTSTRAP, "D", "#2171b5"), (BONFERRONI, "x", "#cb181d")):
-        factors = [mean(values_of(pick(rows, law=law, rule=rule), "factor")) for law in laws]
+        factors = [_mean(pick(rows, law=law, rule=rule), "factor") for law in laws]
         left.plot(place + 0.32, factors, marker, color=colour, label=rule)
     # Of a component that hardly varies in the sample T can be anything.
     left.set(ylabel="factor of the radii", ylim=(0.0, 12.0))
@@ -350,7 +387,7 @@ def _draw(figure: Any, rows: Sequence[Row]) -> None:
         ("guaranteed_error", "_", "#cb181d", "guaranteed error"),
         ("true_error", "o", "#2171b5", "true error"),
     ):
-        values = [mean(values_of(pick(rows, law=law, rule=BOOTSTRAP), column)) for law in laws]
+        values = [_mean(pick(rows, law=law, rule=BOOTSTRAP), column) for law in laws]
         right.plot(place, values, marker, color=colour, label=label, markersize=12 if marker == "_" else 6)
     right.set(ylabel="error probability", ylim=(0.0, None), xlim=left.get_xlim())
     for axes in (left, right):

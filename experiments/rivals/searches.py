@@ -31,20 +31,20 @@ N_FOLDS, N_MEMBERS, N_VALUES = 3, 50, 10
 ENSEMBLE, CHOICE = "ensemble", "radius by CV"
 
 
-def _ensemble(n_samples: int, n_classes: int) -> Any:
+def _ensemble(n_classes: int) -> Any:
     return MinimaxRiskEnsembleClassifier(n_estimators=N_MEMBERS, random_state=0)
 
 
-def _bagging(n_samples: int, n_classes: int) -> Any:
+def _bagging(n_classes: int) -> Any:
     member = make_pipeline(StandardScaler(), LinearSVC(penalty="l1", dual=False, random_state=0))
     return BaggingClassifier(member, n_estimators=N_MEMBERS, random_state=0)
 
 
-def _choice(n_samples: int, n_classes: int) -> Any:
+def _choice(n_classes: int) -> Any:
     return MinimaxRiskClassifierCV()
 
 
-def _logistic(n_samples: int, n_classes: int) -> Any:
+def _logistic(n_classes: int) -> Any:
     learner = LogisticRegressionCV(
         Cs=N_VALUES,
         cv=5,
@@ -57,7 +57,7 @@ def _logistic(n_samples: int, n_classes: int) -> Any:
     return make_pipeline(StandardScaler(), one_vs_rest(learner, n_classes))
 
 
-def _skglm(n_samples: int, n_classes: int) -> Any:
+def _skglm(n_classes: int) -> Any:
     from skglm import SparseLogisticRegression  # noqa: PLC0415
 
     penalties = np.geomspace(1e-3, 0.3, N_VALUES)
@@ -66,7 +66,7 @@ def _skglm(n_samples: int, n_classes: int) -> Any:
 
 
 # Each of ours, then what else does its work.
-LEARNERS: dict[str, Callable[[int, int], Any]] = {
+LEARNERS: dict[str, Callable[[int], Any]] = {
     ENSEMBLE: _ensemble,
     "bagged liblinear SVM": _bagging,
     CHOICE: _choice,
@@ -98,7 +98,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     make, rows = LEARNERS[settings["learner"]], []
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     for fold, (train, test) in enumerate(folds.split(X, y)):
-        model = make(len(train), len(np.unique(y)))
+        model = make(len(np.unique(y)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             begun = process_time()

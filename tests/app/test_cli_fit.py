@@ -602,6 +602,21 @@ class TestPredict:
         # Those that were fitted on say nothing about samples to come.
         _, out, _ = run(capsys, "predict", path, table, "--json")
         assert json.loads(out)["error_bound"] is None
+        # One sample of each patient counts; there is a prediction for all.
+        head, *rows = sample_rows(values() + 0.5)
+        patients = np.arange(len(rows)) // 2
+        paired = [[*head, "donor"], *([*row, f"p{k}"] for row, k in zip(rows, patients, strict=True))]
+        pairs = write_rows(tmp_path / "pairs.csv", paired)
+        _, out, _ = run(capsys, "predict", path, pairs, "--groups", "donor", "--json")
+        by_patient = error_bound(
+            classifier, X_new=values() + 0.5, groups_new=patients, random_state=0, **options
+        )
+        assert json.loads(out)["error_bound"] == by_patient.value != expected.value
+        assert len(json.loads(out)["predictions"]) == len(rows)
+        of_one = [[*row[:-1], "p"] if i else row for i, row in enumerate(paired)]
+        alone = write_rows(tmp_path / "alone.csv", of_one)
+        _, _, err = run(capsys, "predict", path, alone, "--groups", "donor")
+        assert "a single new group does not show how much new groups differ" in unwrapped(err)
 
     def test_results_do_not_overwrite_the_model(self, model, table, capsys):
         before = model.read_bytes()

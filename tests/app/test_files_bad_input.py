@@ -101,7 +101,12 @@ REFUSED = [
         r"^[^ ]*t\.csv: line 1 has 2 cells and line 2 has 7\. If .*, pass --skip-lines 1\.$",
     ),
     ("# c\nA study\na,b\n" + TABLE.replace(",", ",0,"), {}, "line 3 has 2 cells and line 4 has 7"),
-    (TABLE.replace("a,b", "a,a"), {}, "names in the header must be unique, got 'a'.*--duplicates mean"),
+    (
+        "sample,class,a,b,c,d,e,f,a,b,c,d,e,f\np1,x" + ",1" * 12 + "\np2,y" + ",2" * 12,
+        {},
+        "got these more than once among 14: 'a', 'b', 'c', 'd', 'e' and 1 more; ",
+    ),
+    (TABLE.replace("a,b", "a,a"), {}, "names in the header must be unique.*: 'a'.*--duplicates mean"),
     (TABLE.replace("a,b", "a,"), {}, "every column after the first must have a name, got none for column 4"),
     (bytes(range(256)) * 40, {}, "must be a text file, got binary content; give it the extension"),
     ({"t.docx": "x"}, {}, "must be in a known format, got the extension '.docx'"),
@@ -179,14 +184,14 @@ REFUSED = [
     ),
     (TABLE, {"labels_sheet": "two"}, "--labels-sheet needs a workbook"),
     # Names of samples.
-    (TABLE.replace("p4", "p1"), {}, "must be unique, got 'p1'.*--groups sample if .*--ignore sample if"),
+    (TABLE.replace("p4", "p1"), {}, "must be unique.*: 'p1'.*--groups sample if .*--ignore sample if"),
     (TABLE.replace("p4", "p1").replace("sample", "w"), {}, "sample names must be unique.*--ignore w if"),
     (TABLE.replace("p4", ""), {}, "every sample must have a name, got none for 1 of 4"),
     ("a,class,who\n1.5,x,p1\n2,y,p2\n3,x,p3\n", {}, "--ignore who .*; pass --samples who if that column"),
     (
         GENES.format("TP53"),
         {},
-        r"'TP53' more than once.*--duplicates mean to average the rows .*labels as --labels\.$",
+        r"more than once among 4: 'TP53'.*--duplicates mean to average the rows .*labels as --labels\.$",
     ),
     (GENES.format("TP53"), {"features": ["PT-001"]}, r"unique, or name another column with --samples\.$"),
     # Labels in another file.
@@ -235,7 +240,7 @@ REFUSED = [
     (
         pair(TURNED + "a,1,2,3,4\n", LABELS),
         {},
-        "features, here in rows, must be unique, got 'a'.*--duplicates mean",
+        "features, here in rows, must be unique.*: 'a'.*--duplicates mean",
     ),
     *(
         (
@@ -344,7 +349,7 @@ REFUSED = [
     (
         arrays(X=np.eye(4), y=[0, 1, 0, 1], feature_names=["a", "b", "a", "c"]),
         {"target": None},
-        "names of features must be unique, got 'a'",
+        "names of features must be unique.*: 'a'",
     ),
     (
         arrays(X=[[0, 1], [1, 2], [-1e300, 2]], y=[0, 1, 0]),

@@ -422,7 +422,7 @@ def test_samples_of_one_patient_keep_its_name(tmp_path):
     # A batch names no sample, unless it is said to.
     plates = table.replace("patient_id", "plate")
     assert read(tmp_path, plates, sample_columns=["plate"]).sample_names.tolist() == ["1", "2", "3", "4"]
-    with pytest.raises(ValueError, match="sample names must be unique, got 'p5' more than once"):
+    with pytest.raises(ValueError, match=r"sample names must be unique, got .* among 4: 'p5'"):
         read(tmp_path, table, samples="patient_id")
 
 

@@ -276,7 +276,11 @@ def the_data_set(law="independent"):
 def test_a_row_of_coverage_is_what_one_computes_by_hand(coverage_rows):
     X, y, new = the_data_set()
     written = coverage.work(CELL | {"law": "independent"})
-    assert written == [pytest.approx({"repetition": 3, **row}, abs=1e-5) for row in coverage_rows]
+    for total, row in zip(written, coverage_rows, strict=True):
+        assert (total["rule"], total["n"], total["cross_fitted_judged"]) == (row["rule"], 1, 1)
+        summed = {name: total[name] for name in coverage.MEASURED}
+        assert summed == pytest.approx({name: float(row[name]) for name in summed}, abs=1e-4)
+        assert float(total["needed_factors"]) == pytest.approx(row["needed_factor"], abs=0.005)
     for row in coverage_rows:
         model = MinimaxRiskClassifier(radius=row["rule"], confidence=0.9).fit(X, y)
         assert row["factor"] == model.radius_
@@ -300,9 +304,28 @@ def test_the_needed_factor_is_where_the_set_begins_to_cover(coverage_rows):
         off = np.abs(coverage.true_moments(law, X) - model.tau_)
         assert (off <= model.lambda_).all() == covered
     # With hardly any confidence the radii are too small.
-    rows = coverage_rows + coverage.work(CELL | {"law": "independent", "confidence": 0.01, "n_cross_fits": 0})
-    assert [row["covered"] for row in rows] == [True, True, False, False]
-    assert [row["needed_factor"] <= row["factor"] for row in rows] == [True, True, False, False]
+    totals = coverage.work(CELL | {"law": "independent", "confidence": 0.01, "n_cross_fits": 0})
+    assert [row["covered"] for row in [*coverage_rows, *totals]] == [True, True, False, False]
+    assert all(row["needed_factor"] <= row["factor"] for row in coverage_rows)
+    assert all(float(row["needed_factors"]) > row["factor"] for row in totals)
+
+
+def test_data_sets_are_summed_up(coverage_rows):
+    first, second = coverage_rows[0], dict(coverage_rows[1], covered=False, true_error=0.9)
+    del second["cross_fitted_exceedance"], second["cross_fitted_guaranteed_error"]
+    total = coverage.summed_up([first, second])
+    assert (total["n"], total["covered"]) == (2, 1)
+    assert total["factor"] == pytest.approx(first["factor"] + second["factor"], abs=1e-4)
+    # Bounds that are judged, those of them within covering radii, and how many of each hold.
+    counts = ("judged", "covered", "held", "held_covered")
+    by_name = {name: tuple(total[f"{name}_{one}"] for one in counts) for name in coverage.BOUNDS}
+    assert by_name == {"randomized": (2, 1, 1, 1), "argmax": (2, 1, 2, 1), "cross_fitted": (1, 1, 1, 1)}
+    assert len(total["needed_factors"].split()) == 2
+    rows = [{"status": "ok", "law": "independent", "rule": "bootstrap", **total}] * 2
+    assert coverage._share(rows, "covered") == "50.0 ± 25.0%"
+    assert coverage._mean(rows, "cross_fitted_exceedance") == pytest.approx(
+        first["cross_fitted_exceedance"], abs=1e-4
+    )
 
 
 def test_true_errors_are_exact_up_to_chance(coverage_rows):
@@ -320,18 +343,18 @@ def test_true_errors_are_exact_up_to_chance(coverage_rows):
 
 def test_warnings_are_recorded_and_cross_fits_counted():
     rows = coverage.work(CELL | {"law": "lognormal", "n_cross_fits": 0})
-    assert [row["warned"] for row in rows] == [True, True]
-    assert all("cross_fitted_exceedance" not in row for row in rows)
+    assert [row["warned"] for row in rows] == [1, 1]
+    assert [row["cross_fitted_judged"] for row in rows] == [0, 0]
     X, y, _ = the_data_set("lognormal")
     with pytest.warns(CoverageWarning):
         MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
 
 
 def test_cross_fits_are_those_of_the_first_data_sets():
-    settings = Settings(coverage_repetitions=70, coverage_cross_fits=50)
+    settings = Settings(coverage_repetitions=90, coverage_cross_fits=50)
     cells = [cell.settings for cell in coverage.plan(settings, Sources(()))]
     own = [(c["first"], c["count"], c["n_cross_fits"]) for c in cells if c["law"] == "correlated"]
-    assert own == [(0, 20, 20), (20, 20, 20), (40, 20, 10), (60, 10, 0)]
+    assert own == [(0, 40, 40), (40, 40, 10), (80, 10, 0)]
 
 
 def test_a_permutation_test_does_not_depend_on_its_block():
@@ -480,9 +503,19 @@ def change(rows, first, values, **where):
     return rows
 
 
+def summed_up(rows):
+    """Rows of data sets as the item writes them, here all of a law and a rule in one."""
+    pairs = dict.fromkeys((row["law"], row["rule"]) for row in rows)
+    chosen = {pair: [row for row in rows if (row["law"], row["rule"]) == pair] for pair in pairs}
+    return [ok(law=law, rule=rule, **coverage.summed_up(own)) for (law, rule), own in chosen.items()]
+
+
+def verdicts_on_coverage(rows):
+    return verdicts(coverage, Settings(), summed_up(rows))
+
+
 def test_claims_about_coverage_can_fail():
-    settings = Settings()
-    assert verdicts(coverage, settings, many_coverage_rows()) == [
+    assert verdicts_on_coverage(many_coverage_rows()) == [
         "holds",
         "reported",
         "holds",
@@ -492,27 +525,27 @@ def test_claims_about_coverage_can_fail():
     ]
     uncovered = {"covered": False}
     seven = change(many_coverage_rows(), 7, uncovered, law="correlated", rule="bootstrap")
-    assert verdicts(coverage, settings, seven)[0] == "holds"
+    assert verdicts_on_coverage(seven)[0] == "holds"
     eight = change(seven, 8, uncovered, law="correlated", rule="bootstrap")
-    assert verdicts(coverage, settings, eight)[0] == "holds in part (1 of 2)"
+    assert verdicts_on_coverage(eight)[0] == "holds in part (1 of 2)"
     # Other rules and laws are not what the claim is about.
     others = change(many_coverage_rows(), 50, uncovered, rule="bonferroni")
     others = change(others, 50, uncovered, law="lognormal")
-    assert verdicts(coverage, settings, others)[0] == "holds"
+    assert verdicts_on_coverage(others)[0] == "holds"
     larger = change(many_coverage_rows(), 100, {"factor": 5.0}, law="correlated", rule="bootstrap")
-    assert verdicts(coverage, settings, larger)[2] == "does not hold"
+    assert verdicts_on_coverage(larger)[2] == "does not hold"
 
 
 def test_one_violated_bound_is_enough_if_the_set_covers():
-    settings, above = Settings(), {"true_error": 0.351}
+    above = {"true_error": 0.351}
     one = change(many_coverage_rows(), 1, above, law="lognormal")
-    assert verdicts(coverage, settings, one)[3:5] == ["does not hold", "holds"]
-    report = coverage.report(settings, Sources(()), one)
+    assert verdicts_on_coverage(one)[3:5] == ["does not hold", "holds"]
+    report = coverage.report(Settings(), Sources(()), summed_up(one))
     assert report.claims[3].evidence == "In 799 of 800 fits with covering radii, in 799 of all 800 fits."
     excused = change(one, 1, {"covered": False}, law="lognormal")
-    assert verdicts(coverage, settings, excused)[3] == "holds"
+    assert verdicts_on_coverage(excused)[3] == "holds"
     argmax = change(many_coverage_rows(), 1, {"argmax_true_error": 0.7}, law="lognormal")
-    assert verdicts(coverage, settings, argmax)[3:5] == ["holds", "does not hold"]
+    assert verdicts_on_coverage(argmax)[3:5] == ["holds", "does not hold"]
 
 
 def noise_rows(noise, signal, data=0.01):

@@ -46,6 +46,8 @@ def test_one_version():
     assert minimaxrisk.__version__ == PROJECT["version"]
     assert yaml.safe_load(text_of("CITATION.cff"))["version"] == PROJECT["version"]
     assert yaml.safe_load(text_of("release/conda/recipe.yaml"))["context"]["version"] == PROJECT["version"]
+    newest, *_ = re.findall(r"^## (\S+)", text_of("CHANGELOG.md"), flags=re.MULTILINE)
+    assert newest == PROJECT["version"]
     written = [path for path in (ROOT / "src").rglob("*.py") if PROJECT["version"] in path.read_text("utf-8")]
     assert written == []
 
@@ -143,6 +145,17 @@ def test_makefile_shows_its_targets():
     phony = re.search(r"^\.PHONY: ((?:.*\\\n)*.*)$", makefile, flags=re.MULTILINE)[1]
     shown = re.findall(r"\bmake ([a-z-]+)", makefile.split("help:")[1].split("\n\n")[0])
     assert set(phony.replace("\\", "").split()) - {"help", "version"} == set(shown)
+
+
+def test_the_list_for_a_release_names_what_there_is():
+    said = text_of("docs/develop/releasing.md")
+    targets = re.findall(r"^([a-z-]+):", text_of("Makefile"), flags=re.MULTILINE)
+    named = [one for line in re.findall(r"`make ([a-z -]+)`", said) for one in line.split()]
+    assert {"test", "check-dist"} <= set(named) <= set(targets)
+    environments = [job["environment"]["name"] for job in JOBS.values() if "environment" in job]
+    assert [one for one in environments if f"`{one}`" not in said] == []
+    for file in re.findall(r"`([\w./]+\.(?:md|cff|toml|yaml|yml|py))`", said):
+        assert (ROOT / file).exists() or (ROOT / ".github" / "workflows" / file).exists(), file
 
 
 def test_changes_are_named_by_their_kind():

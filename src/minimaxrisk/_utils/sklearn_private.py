@@ -73,13 +73,18 @@ def fresh_copy(estimator: Any, **settings: Any) -> Any:
     return fresh.set_params(**{name: value for name, value in known.items() if value is not settings})
 
 
+def steps_of(estimator: Any) -> list[Any]:
+    """The steps of a pipeline, the last of which predicts; any other estimator is its own only step."""
+    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+
+
 def fit_with(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> Any:
     """Fit an estimator, or a pipeline whose last step gets the weights and the groups.
 
     Weights are always passed on. Groups go to estimators that take them; others have no use for them. With
     metadata routing, searches and other estimators that route groups get them too.
     """
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = steps_of(estimator)[-1]
     more = {} if sample_weight is None else {"sample_weight": sample_weight}
     takes_groups = has_fit_parameter(last, "groups")
     if groups is not None and (takes_groups or _routes_groups(estimator)):
@@ -135,6 +140,7 @@ __all__ = [
     "fresh_copy",
     "num_samples",
     "safe_indexing",
+    "steps_of",
     "with_callbacks",
     "without_array_adapters",
 ]

@@ -270,6 +270,6 @@ def _n_used(fitted: Any) -> float:
         return float(np.any([one.coef_.any(axis=0) for one in last.estimators_], axis=0).sum())
     if hasattr(last, "coef_"):
         return float(np.any(np.atleast_2d(last.coef_), axis=0).sum())
-    if isinstance(last, NearestCentroid):
+    if hasattr(last, "centroids_"):
         return float(np.any(last.centroids_ != last.centroids_[0], axis=0).sum())
     return float("nan")

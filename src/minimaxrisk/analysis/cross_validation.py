@@ -10,13 +10,12 @@ import numpy as np
 from scipy import stats
 from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
-from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy
+from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy, steps_of
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.guarantees.left_out import LeftOutScores, weights_of_units
@@ -275,7 +274,7 @@ def _left_out(
 
 def _selected(fitted: Any, n_features: int) -> BoolArray | None:
     """None if the model does not select columns, or if steps before it make other columns."""
-    *before, last = [step for _, step in fitted.steps] if isinstance(fitted, Pipeline) else [fitted]
+    *before, last = steps_of(fitted)
     keeps_columns = all(step == "passthrough" or isinstance(step, OneToOneFeatureMixin) for step in before)
     if not (keeps_columns and can(last, SELECTION)):
         return None

@@ -33,7 +33,8 @@ from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
-from minimaxrisk.estimators.prediction_sets import PredictionSets, ScoresOf
+from minimaxrisk.estimators.prediction_sets import ScoresOf
+from minimaxrisk.guarantees.certified import SETS, can
 from minimaxrisk.guarantees.counting import clopper_pearson_limit, one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
@@ -393,11 +394,12 @@ def evaluate(
     check_confidence(confidence)
     y = check_labels(X, y)
     named = np.asarray(in_memory(model.predict(X)))
-    judged = model.estimator_ if isinstance(model, PredictionSets) else model
-    has_scores = hasattr(judged, "decision_function") or hasattr(judged, "predict_proba")
-    scores = ScoresOf(judged).scores(X).T if has_scores else None
+    has_sets = can(model, SETS)
+    judged = model.estimator_ if has_sets else model
+    ranking = ScoresOf(judged)
+    scores = ranking.scores(X).T if ranking.are_known else None
     said = Said(np.asarray(judged.classes_).tolist(), named, scores)
-    if isinstance(model, PredictionSets):
+    if has_sets:
         said = replace(
             said,
             probabilities=model.probabilities(X),
@@ -411,6 +413,68 @@ def evaluation_of(
     said: Said, y: np.ndarray, *, prevalence: Mapping[Any, float] | None, confidence: float, groups: Any
 ) -> Evaluation:
     """The same for what a model said."""
+    seen = _counted(said, y, groups)
+    shares = None if prevalence is None else _shares_of(prevalence, seen.labels, seen.sizes)
+    error = _share(seen.sizes.sum() - seen.right.sum(), seen.sizes.sum(), confidence)
+    assert error is not None  # there are samples
+    areas, area = _areas(said, seen, confidence)
+    return Evaluation(
+        confidence=float(confidence),
+        labels=tuple(seen.labels),
+        own=seen.own,
+        predicted=seen.predicted,
+        is_counted=seen.is_counted,
+        confusion=seen.confusion,
+        error=error,
+        balanced_accuracy=_balanced_accuracy(seen, confidence),
+        area=area,
+        per_class=tuple(
+            _of_class(k, seen, shares, areas.get(k), confidence) for k in range(len(seen.labels))
+        ),
+        prevalence=None if shares is None else dict(zip(seen.labels, shares.tolist(), strict=True)),
+        error_at_prevalence=None
+        if shares is None
+        else _mixed(seen.sizes - seen.right, seen.sizes, shares, confidence, seen.is_known),
+        probabilities=said.probabilities,
+        calibration=_calibration(said, seen),
+        is_possible=said.is_possible,
+        set_confidence=said.set_confidence,
+        scores=said.scores,
+        n_groups=seen.n_groups,
+    )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Samples by own and predicted label; ``labels`` are the classes of the model and then other labels."""
+
+    labels: Sequence[Any]
+    n_known: int
+    own: IntArray
+    predicted: IntArray
+    is_counted: BoolArray
+    n_groups: int | None
+    confusion: IntArray
+
+    @property
+    def sizes(self) -> IntArray:
+        return self.confusion.sum(axis=1)
+
+    @property
+    def right(self) -> IntArray:
+        return self.confusion.diagonal()
+
+    @property
+    def is_known(self) -> BoolArray:
+        return np.arange(len(self.labels)) < self.n_known
+
+    @property
+    def present(self) -> IntArray:
+        return np.flatnonzero(self.sizes)
+
+
+def _counted(said: Said, y: np.ndarray, groups: Any) -> _Counted:
+    """The samples that count, all or one of each group."""
     strange = [label for label in np.unique(y).tolist() if label not in said.classes]
     labels = [*said.classes, *strange]
     position = {label: k for k, label in enumerate(labels)}
@@ -427,54 +491,33 @@ def evaluation_of(
         is_counted[one_of_each(unit, np.random.RandomState(SEED))] = True
     confusion = np.zeros((len(labels), len(labels)), dtype=np.intp)
     np.add.at(confusion, (own[is_counted], predicted[is_counted]), 1)
-    sizes, right = confusion.sum(axis=1), confusion.diagonal()
-    shares = None
-    if prevalence is not None:
-        shares = _shares_of(prevalence, labels, sizes)
-    present = np.flatnonzero(sizes)
-    balanced = None
-    if len(present) > 1:
-        equal = np.full(len(present), 1.0 / len(present))
-        balanced = _mixed(right[present], sizes[present], equal, confidence, present < len(said.classes))
-    error_at = None
-    if shares is not None:
-        is_known = np.arange(len(labels)) < len(said.classes)
-        error_at = _mixed(sizes - right, sizes, shares, confidence, is_known)
-    per_class = tuple(
-        ClassEvaluation(
-            label,
-            k < len(said.classes),
-            _share(right[k], sizes[k], confidence),
-            _share((sizes - confusion[:, k]).sum() - sizes[k] + right[k], sizes.sum() - sizes[k], confidence),
-            _share(right[k], confusion[:, k].sum() if len(present) > 1 else 0, confidence)
-            if shares is None
-            else _predictive_value(confusion[:, k], sizes, shares, k, confidence),
-        )
-        for k, label in enumerate(labels)
-    )
-    areas, area = _areas(said, own, is_counted, confidence)
-    per_class = tuple(replace(one, area=areas.get(k)) for k, one in enumerate(per_class))
-    error = _share(sizes.sum() - right.sum(), sizes.sum(), confidence)
-    assert error is not None
-    return Evaluation(
-        confidence=float(confidence),
-        labels=tuple(labels),
-        own=own,
-        predicted=predicted,
-        is_counted=is_counted,
-        confusion=confusion,
-        error=error,
-        balanced_accuracy=balanced,
+    return _Counted(labels, len(said.classes), own, predicted, is_counted, n_groups, confusion)
+
+
+def _balanced_accuracy(seen: _Counted, confidence: float) -> Estimate | None:
+    present, sizes = seen.present, seen.sizes
+    if len(present) < 2:
+        return None
+    equal = np.full(len(present), 1.0 / len(present))
+    return _mixed(seen.right[present], sizes[present], equal, confidence, seen.is_known[present])
+
+
+def _of_class(
+    k: int, seen: _Counted, shares: FloatArray | None, area: Estimate | None, confidence: float
+) -> ClassEvaluation:
+    sizes, right, named = seen.sizes, seen.right[k], seen.confusion[:, k]
+    n_others = sizes.sum() - sizes[k]
+    if shares is None:
+        value = _share(right, named.sum() if len(seen.present) > 1 else 0, confidence)
+    else:
+        value = _predictive_value(named, sizes, shares, k, confidence)
+    return ClassEvaluation(
+        label=seen.labels[k],
+        is_known=bool(seen.is_known[k]),
+        sensitivity=_share(right, sizes[k], confidence),
+        specificity=_share(n_others - (named.sum() - right), n_others, confidence),
+        predictive_value=value,
         area=area,
-        per_class=per_class,
-        prevalence=None if shares is None else dict(zip(labels, shares.tolist(), strict=True)),
-        error_at_prevalence=error_at,
-        probabilities=said.probabilities,
-        calibration=_calibration(said, own, predicted, is_counted),
-        is_possible=said.is_possible,
-        set_confidence=said.set_confidence,
-        scores=said.scores,
-        n_groups=n_groups,
     )
 
 
@@ -544,11 +587,10 @@ def lead_of(scores: FloatArray, k: int) -> FloatArray:
     return lead
 
 
-def _areas(
-    said: Said, own: IntArray, is_counted: BoolArray, confidence: float
-) -> tuple[dict[int, Estimate], Estimate | None]:
+def _areas(said: Said, seen: _Counted, confidence: float) -> tuple[dict[int, Estimate], Estimate | None]:
     """Areas by class, and their mean; samples of labels that the model does not know are left out."""
-    used = is_counted & (own < len(said.classes))
+    own = seen.own
+    used = seen.is_counted & (own < seen.n_known)
     sizes = np.bincount(own[used], minlength=len(said.classes))
     present = np.flatnonzero(sizes).tolist()
     if said.scores is None or len(present) < 2:
@@ -583,12 +625,11 @@ def area_interval(value: float, n_positive: int, n_negative: int, confidence: fl
     return float(low), float(high)
 
 
-def _calibration(
-    said: Said, own: IntArray, predicted: IntArray, is_counted: BoolArray
-) -> ProbabilityCheck | None:
+def _calibration(said: Said, seen: _Counted) -> ProbabilityCheck | None:
     if said.probabilities is None:
         return None
-    table, truth, named = said.probabilities[is_counted], own[is_counted], predicted[is_counted]
+    counts = seen.is_counted
+    table, truth, named = said.probabilities[counts], seen.own[counts], seen.predicted[counts]
     stated = table[np.arange(len(named)), named]
     expected, n_errors = float((1.0 - stated).sum()), int((named != truth).sum())
     is_true = truth[:, None] == np.arange(table.shape[1])

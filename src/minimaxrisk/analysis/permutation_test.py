@@ -36,7 +36,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
-from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with
+from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, steps_of
 from minimaxrisk._utils.stored_tables import LARGE, take_rows
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fit_support import radius_seed_of
@@ -348,9 +348,9 @@ def tested_classifier(fit: PosedFit) -> Any:
 
 
 def _bounds_of(estimator: Any, sample: _Sample, fit: PosedFit | None = None) -> _Relabelling | _Refitting:
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    *before, last = steps_of(estimator)
     check_supported(last, "permutation_test")
-    if isinstance(estimator, Pipeline) and ignores_labels(estimator, has_weights=sample.weights is not None):
+    if before and ignores_labels(estimator, has_weights=sample.weights is not None):
         with quiet_fits():
             transformed = clone(estimator[:-1]).fit_transform(sample.X, sample.y)
         return _bounds_of(last, replace(sample, X=transformed))
@@ -433,7 +433,7 @@ class _Refitting:
 
     def _of_labelling(self, order: IntArray, enough: Enough) -> Bounds:
         fresh = clone(self.estimator)
-        last = fresh[-1] if isinstance(fresh, Pipeline) else fresh
+        last = steps_of(fresh)[-1]
         last.set_params(callback=enough.stops, verbose=0)
         with quiet_fits():
             fit_with(

@@ -26,7 +26,7 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-from minimaxrisk.guarantees.certified import MEMBERS, Estimator, can
+from minimaxrisk.guarantees.certified import MEMBERS, SETS, Estimator, can
 from minimaxrisk.guarantees.left_out import (
     LeftOut,
     dealt_folds,
@@ -135,6 +135,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
+    _capabilities = frozenset({SETS})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
@@ -356,6 +357,14 @@ class ScoresOf:
         """All."""
         return np.arange(self.model.n_features_in_)
 
+    @property
+    def _methods(self) -> list[str]:
+        return [name for name in ("decision_function", "predict_proba") if hasattr(self.model, name)]
+
+    @property
+    def are_known(self) -> bool:
+        return bool(self._methods)
+
     def scores(self, X: Any) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         n_classes = len(self.model.classes_)
@@ -364,8 +373,8 @@ class ScoresOf:
         is_of_pairs = any(
             name.endswith("decision_function_shape") and value == "ovo" for name, value in settings.items()
         )
-        for name in ("decision_function", "predict_proba"):
-            if not hasattr(self.model, name) or (is_of_pairs and name == "decision_function"):
+        for name in self._methods:
+            if is_of_pairs and name == "decision_function":
                 continue
             found: FloatArray = np.asarray(in_memory(getattr(self.model, name)(X)), dtype=np.float64)
             if found.ndim == 1 and n_classes == 2:

@@ -64,6 +64,7 @@ STABILITY = Capability(
     "counts how often columns are selected",
     "use MinimaxRiskSelector(stability=True) or MinimaxRiskEnsembleClassifier",
 )
+SETS = Capability("gives sets of labels and their probabilities", "use PredictionSets")
 DASK = Capability("takes dask arrays", "pass X.compute(), or use MinimaxRiskClassifier")
 ELSEWHERE = Capability("takes arrays of other libraries", "convert X to NumPy, or use MinimaxRiskClassifier")
 

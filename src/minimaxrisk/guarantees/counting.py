@@ -33,12 +33,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
 from minimaxrisk._utils.arguments import is_integer, is_number, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk._utils.sklearn_private import fit_with
+from minimaxrisk._utils.sklearn_private import fit_with, steps_of
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ClassLimit, ErrorBound
 from minimaxrisk.problem import rule
@@ -110,7 +109,7 @@ def holdout_bound(
         value = clopper_pearson_limit(n_errors, len(test), confidence)
     else:
         value = min(1.0, sum(prevalence[one.label] * one.limit for one in per_class))
-    last = model[-1] if isinstance(model, Pipeline) else model
+    last = steps_of(model)[-1]
     name = "predict" if getattr(last, "deterministic", True) else "randomized"
     return ErrorBound(
         value=value,

@@ -11,31 +11,21 @@ import numpy as np
 import typer
 
 from minimaxrisk._utils.arguments import counted, listed
-from minimaxrisk._utils.arrays import DataMatrix, dense_columns
+from minimaxrisk._utils.arrays import dense_columns
 from minimaxrisk.analysis.doubts import Doubt, doubts_about_data, unsettled
 from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
 from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json, printable
+from minimaxrisk.app.cli.new_samples import NewSamples, read_new_samples
 from minimaxrisk.app.cli.options import Source
-from minimaxrisk.app.cli.stored import (
-    MOST_NAMED,
-    as_trained,
-    columns_to_read,
-    compared,
-    filled,
-    known_samples,
-    load_first,
-    possible_classes,
-    read_for_model,
-    scaled,
-)
+from minimaxrisk.app.cli.stored import MOST_NAMED, as_trained
 from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.estimators.prediction_sets import ScoresOf, final_scores
+from minimaxrisk.estimators.prediction_sets import ScoresOf
 from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words
 from minimaxrisk.inspection.canvas import by_importance
@@ -60,29 +50,23 @@ def evaluate_and_write(
     console: Console,
 ) -> None:
     """Count errors, print them, and write the page where it is asked for."""
-    saved = load_first(model)
-    columns = columns_to_read(saved, only_used=only_used)
-    about = () if groups is None else (groups,)
-    study = read_for_model(
-        saved, source, console, offers_only_used=True, columns=columns, sample_columns=about
-    )
-    X = filled(saved.imputer, study, console)
-    _refuse_training_samples(saved, study, X)
-    scale, doubt = compared(saved, study, X, strict=strict, undone="No errors were counted")
+    new = read_new_samples(model, source, console, only_used=only_used, groups=groups)
+    saved, study = new.saved, new.study
+    _refuse_training_samples(new)
+    scale, doubt = new.compared(strict=strict, undone="No errors were counted")
     if doubt is not None and scale is not None:
         console.warn(_about_cohort(doubt, scale))
-    drift = _drift(saved, X)
+    drift = _drift(new)
     if drift:
         console.note(drift)
-    said = _said(saved, scaled(saved, X), columns, console)
+    said = _said(new, console)
     y = np.asarray(study.y).astype(str).astype(object)
     labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
     for remark in spelt_otherwise(said.classes, y):
         console.note(remark)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
-    unit = None if groups is None else study.sample_columns[groups]
-    _warn_about_copies(study, y, unit, console)
-    found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=unit)
+    _warn_about_copies(new, y, console)
+    found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=new.groups)
     found = replace(found, doubt=unsettled(console.warnings))
     if report is not None:
         cohort = Cohort(
@@ -120,9 +104,9 @@ def _by_importance(saved: SavedModel) -> list[str]:
     return [str(saved.feature_names[j]) for j in columns]
 
 
-def _refuse_training_samples(saved: SavedModel, study: Study, X: DataMatrix) -> None:
-    known = known_samples(saved, X)
-    if as_trained(saved, study, X)[2] is None:
+def _refuse_training_samples(new: NewSamples) -> None:
+    study, known = new.study, new.are_known()
+    if as_trained(new.saved, study, new.X)[2] is None:
         known[:] = True
     n, n_known = len(known), int(known.sum())
     if n_known == n:
@@ -153,20 +137,21 @@ def _about_cohort(doubt: Doubt, scale: ScaleComparison) -> Doubt:
     )
 
 
-def _warn_about_copies(study: Study, y: np.ndarray, groups: np.ndarray | None, console: Console) -> None:
+def _warn_about_copies(new: NewSamples, y: np.ndarray, console: Console) -> None:
     """Samples of the cohort that are not independent of each other."""
+    study = new.study
     names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
-    for doubt in doubts_about_data(study.X, y, groups=groups, owners=study.owners, **names):
+    for doubt in doubts_about_data(study.X, y, groups=new.groups, owners=study.owners, **names):
         if doubt.kind in ("copies", "groups", "strata"):
             console.warn(on_command_line(replace(doubt, kind="groups")))
 
 
-def _drift(saved: SavedModel, X: DataMatrix) -> str:
+def _drift(new: NewSamples) -> str:
     """How far the means of the used columns are from those of the training data, in words."""
-    trained = saved.training_scale
+    saved, trained = new.saved, new.saved.training_scale
     if trained is None:
         return ""
-    shift = (dense_columns(X, trained.columns).mean(axis=0) - trained.means) / trained.spread
+    shift = (dense_columns(new.X, trained.columns).mean(axis=0) - trained.means) / trained.spread
     order = np.argsort(-np.abs(shift), kind="stable")[:MOST_NAMED]
     far = [f"{saved.feature_names[trained.columns[j]]} ({shift[j]:+.1f})" for j in order]
     n_far = int((np.abs(shift) > FAR).sum())
@@ -179,25 +164,18 @@ def _drift(saved: SavedModel, X: DataMatrix) -> str:
     )
 
 
-def _said(saved: SavedModel, features: DataMatrix, read: np.ndarray | None, console: Console) -> Said:
-    """What the model says, its labels as text, as the file has them; ``read`` as in ``possible_classes``."""
-    classifier, left_out = saved.classifier, saved.left_out
-    said = Said(
+def _said(new: NewSamples, console: Console) -> Said:
+    """What the model says, its labels as text, as the file has them."""
+    classifier, features = new.saved.classifier, new.features
+    without = "Probabilities and sets of classes are not judged"
+    probabilities, is_possible = new.judged(SET_CONFIDENCE, console, without=without)
+    return Said(
         [str(label) for label in classifier.classes_.tolist()],
         classifier.predict(features).astype(str).astype(object),
         ScoresOf(classifier).scores(features).T,
-    )
-    if left_out is None:
-        console.note(
-            "Probabilities and sets of classes are not judged: the model file has no left-out scores. "
-            "minimaxrisk fit --out stores them, unless --folds is 0."
-        )
-        return said
-    return replace(
-        said,
-        probabilities=left_out.calibration().probabilities(final_scores(classifier, features)),
-        is_possible=possible_classes(left_out, features, read, SET_CONFIDENCE, console),
-        set_confidence=SET_CONFIDENCE,
+        probabilities,
+        is_possible,
+        None if probabilities is None else SET_CONFIDENCE,
     )
 
 

@@ -12,29 +12,19 @@ import numpy as np
 import typer
 
 from minimaxrisk._utils.arguments import counted, listed
-from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.analysis.doubts import Doubt
+from minimaxrisk.analysis.evaluation import SEED
 from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
+from minimaxrisk.app.cli.new_samples import NewSamples, read_new_samples
 from minimaxrisk.app.cli.options import Source
-from minimaxrisk.app.cli.stored import (
-    MOST_NAMED,
-    columns_to_read,
-    compared,
-    filled,
-    known_samples,
-    load_first,
-    possible_classes,
-    read_for_model,
-    scaled,
-)
+from minimaxrisk.app.cli.stored import MOST_NAMED
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.report.phrases import percent
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.estimators.prediction_sets import final_scores
 from minimaxrisk.guarantees.certified import OWN_RADII, can
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
@@ -110,6 +100,7 @@ def predict_and_write(
     model: Path,
     source: Source,
     *,
+    groups: str | None,
     only_used: bool,
     confidence: float,
     strict: bool,
@@ -118,18 +109,15 @@ def predict_and_write(
     console: Console,
 ) -> None:
     """Predict, with notes on how far the predictions can be trusted."""
-    saved = load_first(model)
-    columns = columns_to_read(saved, only_used=only_used)
-    study = read_for_model(saved, source, console, needs_labels=False, offers_only_used=True, columns=columns)
-    X = filled(saved.imputer, study, console)
-    scale, doubt = compared(saved, study, X, strict=strict, undone="No predictions were written")
+    new = read_new_samples(model, source, console, only_used=only_used, groups=groups, needs_labels=False)
+    study, classifier, features = new.study, new.saved.classifier, new.features
+    scale, doubt = new.compared(strict=strict, undone="No predictions were written")
     if doubt is not None:
         console.warn(doubt)
-    known = known_samples(saved, X)
+    known = new.are_known()
     if known.any():
         console.warn(_already_known(study, known))
-    classifier, features = saved.classifier, scaled(saved, X)
-    probabilities, is_possible = _possible(saved, features, columns, confidence, console)
+    probabilities, is_possible = _possible(new, confidence, console)
     found = Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),
@@ -138,10 +126,10 @@ def predict_and_write(
         is_possible=is_possible,
         classes=classifier.classes_,
         scale=scale,
-        bound=_bound(classifier, features, scale, known, console),
+        bound=_bound(new, scale, known, console),
     )
     if study.y is not None:
-        console.note(_comparison(saved, study, found.labels))
+        console.note(_comparison(new.saved, study, found.labels))
     if found.bound is not None:
         console.say(found.bound.statement)
     text = as_json(found.as_dict() | console.told()) if json else found.as_csv()
@@ -153,25 +141,16 @@ def predict_and_write(
 
 
 def _possible(
-    saved: SavedModel, features: DataMatrix, read: np.ndarray | None, confidence: float, console: Console
+    new: NewSamples, confidence: float, console: Console
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """How probable each class is, and which are possible; ``read`` are the columns that were asked for."""
-    left_out = saved.left_out
-    if left_out is None:
-        console.note(
-            "Neither probabilities nor possible classes are given: the model file has no left-out scores. "
-            "minimaxrisk fit --out stores them, unless --folds is 0."
-        )
-        return None, None
-    calibrated = left_out.calibration().probabilities(final_scores(saved.classifier, features))
-    probabilities = calibrated.round(DIGITS)
-    is_possible = possible_classes(left_out, features, read, confidence, console)
-    if is_possible is None:
-        return probabilities, None
-    words, n = in_words(is_possible), len(is_possible)
-    told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in (SURE, UNSURE, UNLIKE))
-    console.note(f"Of {counted(n, 'sample')}, at {percent(confidence)}: {told}.")
-    return probabilities, is_possible
+    """How probable each class is, and which are possible, with a note on how many predictions are sure."""
+    without = "Neither probabilities nor possible classes are given"
+    probabilities, is_possible = new.judged(confidence, console, without=without)
+    if is_possible is not None:
+        words, n = in_words(is_possible), len(is_possible)
+        told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in (SURE, UNSURE, UNLIKE))
+        console.note(f"Of {counted(n, 'sample')}, at {percent(confidence)}: {told}.")
+    return None if probabilities is None else probabilities.round(DIGITS), is_possible
 
 
 def _already_known(study: Study, known: np.ndarray) -> Doubt:
@@ -192,12 +171,14 @@ def _already_known(study: Study, known: np.ndarray) -> Doubt:
 
 
 def _bound(
-    classifier: Any, features: DataMatrix, scale: ScaleComparison | None, known: np.ndarray, console: Console
+    new: NewSamples, scale: ScaleComparison | None, known: np.ndarray, console: Console
 ) -> ErrorBound | None:
     """A bound on the error for samples like these, where the radii allow one and the scale agrees.
 
-    Training samples do not exceed their own bounds: a bound for new samples needs new samples.
+    Training samples do not exceed their own bounds: a bound for new samples needs new samples. Of those that
+    belong together one counts.
     """
+    classifier = new.saved.classifier
     if not can(classifier, OWN_RADII) or classifier._final().coverage_ is None:
         return None
     taken = ~known
@@ -206,17 +187,26 @@ def _bound(
             return None
         taken &= ~scale.differs
         console.note("The bound on the error is about the samples on the scale of the training data alone.")
-    if not taken.any():
+    rows = np.flatnonzero(taken)
+    groups = None if new.groups is None else new.groups[rows]
+    n_independent = len(rows) if groups is None else len(set(groups))
+    if not n_independent:
         return None
-    features = features[np.flatnonzero(taken)]
-    if features.shape[0] < 2:
+    if n_independent < 2:
+        one = "sample" if groups is None else "group"
         console.note(
-            "No bound on the error is given: a single new sample does not show how much new samples differ "
+            f"No bound on the error is given: a single new {one} does not show how much new {one}s differ "
             "from the training data. The prediction does not depend on that."
         )
         return None
     return error_bound(
-        classifier, method="radii", rule="randomized", X_new=features, confidence=classifier.confidence
+        classifier,
+        method="radii",
+        rule="randomized",
+        X_new=new.features[rows],
+        groups_new=groups,
+        confidence=classifier.confidence,
+        random_state=SEED,
     )
 
 

@@ -21,7 +21,7 @@ from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
-from minimaxrisk.app.report.findings import FeatureTable
+from minimaxrisk.app.report.findings import FeatureTable, held_out_of
 from minimaxrisk.app.report.phrases import (
     clipping,
     misclassified,
@@ -33,21 +33,26 @@ from minimaxrisk.app.report.phrases import (
 )
 from minimaxrisk.app.report.tables import rival_table
 from minimaxrisk.app.report.verdict import (
+    DOUBTED,
     NO_BOUND,
     NOT_BETTER,
     PREDICT,
     about_ball,
     beats_majority,
+    believed_error,
     best_bound,
     by_class,
+    contradicting_hold_out,
     headline,
     majority_claim,
     r_star_claim,
     standing,
     veto,
 )
+from minimaxrisk.guarantees.certified import HISTORY, can
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, LeftOutScores
 from minimaxrisk.guarantees.statement import ErrorBound
+from minimaxrisk.inspection import FeatureCountDisplay
 
 COMMAND_LINE = Advice(
     covering_radius="--radius bootstrap",
@@ -77,8 +82,7 @@ def fit_as_text(
     trained: Trained, test: PermutationTestResult | None, findings: Findings, outputs: Outputs
 ) -> str:
     """What a person reads at the terminal."""
-    study, data, folds = trained.study, findings.data, findings.cross_validation
-    fit = findings.fit
+    study, data, fit = trained.study, findings.data, findings.fit
     sizes = ", ".join(f"{name} {size}" for name, size in zip(data.classes, data.class_sizes, strict=True))
     lines = [
         f"{study.source}: {data.n_samples} samples, {data.n_features} features, {study.target!r}: {sizes}",
@@ -97,12 +101,7 @@ def fit_as_text(
             f"R* of {n_null} of these{_tested(findings)}: median {floor[0.5]:.4f}, "
             f"below {floor[0.05]:.4f} in 5% of them",
         )
-    if folds is not None:
-        texts = [misclassified(folds.n_wrong, len(folds.own))]
-        if folds.left_out is not None:
-            texts = [f"{texts[0]};", sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE)]
-        lines += _lines("cross-validation", *texts)
-        lines += _lines("left-out, by class", *_rates(findings))
+    lines += _left_out(findings)
     lines += _other_classifiers(trained, findings)
     better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=share(findings.fit.upper))}"
     lines += _lines("to compare", f"{majority_claim(findings)}{better}")
@@ -117,6 +116,20 @@ def fit_as_text(
         # One line, so that the path can be copied.
         lines.append(_line(what, f"{path} (open it in a browser)" if is_page else str(path)))
     return "\n".join(lines)
+
+
+def _left_out(findings: Findings) -> list[str]:
+    """Errors on left-out samples; those of the hold-out where it contradicts the cross-validation."""
+    folds, rates = findings.cross_validation, "left-out, by class"
+    if folds is None:
+        return []
+    if (believed := believed_error(findings)) is not None:
+        value, counts = believed
+        return [*_lines("hold-out", f"{value}: {counts}"), *_lines(rates, *_rates(findings), DOUBTED)]
+    texts = [misclassified(folds.n_wrong, len(folds.own))]
+    if folds.left_out is not None:
+        texts = [f"{texts[0]};", sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE)]
+    return [*_lines("cross-validation", *texts), *_lines(rates, *_rates(findings))]
 
 
 def _rates(findings: Findings) -> list[str]:
@@ -152,8 +165,7 @@ def fit_as_json(
     outputs: Outputs,
 ) -> dict[str, Any]:
     """What a program reads; what was not computed is null."""
-    model, study, data = trained.fit.model, trained.study, findings.data
-    fit, folds = findings.fit, findings.cross_validation
+    model, study, data, fit = trained.fit.model, trained.study, findings.data, findings.fit
     return {
         "data": str(study.source),
         "target": study.target,
@@ -178,40 +190,65 @@ def fit_as_json(
         "coding": model.coding_,
         "scale": _scale_name(trained, findings),
         "converged": fit.converged,
-        "n_iterations": getattr(model, "n_iter_", None),
+        "n_iterations": model.n_iter_ if can(model, HISTORY) else None,
         "selected_features": _features_as_json(findings.features, data.classes),
-        "permutation_test": test
-        and {
-            "n_permutations": test.n_permutations,
-            "n_no_larger": test.n_no_larger,
-            "n_null": len(test.null_distribution),
-            "statistic": test.statistic,
-            "pvalue": test.pvalue,
-            "noise_floor": {str(level): value for level, value in test.noise_floor.items()},
-        },
-        "cross_validation": folds
-        and {
-            "n_folds": folds.n_folds,
-            "n_wrong": folds.n_wrong,
-            "randomized_error": folds.errors[0],
-            "predict_error": folds.errors[1],
-            "balanced_accuracy": findings.left_out and findings.left_out.balanced_accuracy,
-            "by_class": {one.name: one.rates for one in findings.classes},
-            "by_probability": folds.by_probability(),
-            "sets": folds.left_out and _sets_as_json(folds.left_out, data.classes),
-        },
-        "short_list": findings.short_list
-        and {
-            "n_features": findings.short_list.n_features,
-            "left_out_error": findings.short_list.mean_loss,
-            "standard_error": findings.short_list.standard_error,
-            "radius": findings.short_list.radii,
-            "best": findings.short_list.best,
-            "few": findings.short_list.few,
-        },
+        "permutation_test": test and _permutations_as_json(test),
+        "cross_validation": _left_out_as_json(findings),
+        "hold_out": _hold_out_as_json(findings),
+        "short_list": findings.short_list and _short_list_as_json(findings.short_list),
         "comparison": _comparison_as_json(trained, findings),
         "guarantee": findings.guarantee and _guarantee_as_json(findings.guarantee),
         "written": {what: str(path) for what, path in _written(outputs).items()},
+    }
+
+
+def _permutations_as_json(test: PermutationTestResult) -> dict[str, Any]:
+    return {
+        "n_permutations": test.n_permutations,
+        "n_no_larger": test.n_no_larger,
+        "n_null": len(test.null_distribution),
+        "statistic": test.statistic,
+        "pvalue": test.pvalue,
+        "noise_floor": {str(level): value for level, value in test.noise_floor.items()},
+    }
+
+
+def _left_out_as_json(findings: Findings) -> dict[str, Any] | None:
+    folds = findings.cross_validation
+    if folds is None:
+        return None
+    return {
+        "n_folds": folds.n_folds,
+        "n_wrong": folds.n_wrong,
+        "randomized_error": folds.errors[0],
+        "predict_error": folds.errors[1],
+        "balanced_accuracy": findings.left_out and findings.left_out.balanced_accuracy,
+        "by_class": {one.name: one.rates for one in findings.classes},
+        "by_probability": folds.by_probability(),
+        "sets": folds.left_out and _sets_as_json(folds.left_out, findings.data.classes),
+    }
+
+
+def _hold_out_as_json(findings: Findings) -> dict[str, Any] | None:
+    """The counts of the hold-out, and whether these are to be believed instead of the cross-validation."""
+    counts = held_out_of(findings.guarantee)
+    if counts is None:
+        return None
+    return {
+        **counts._asdict(),
+        "predict_error": counts.error,
+        "contradicts_cross_validation": contradicting_hold_out(findings) is not None,
+    }
+
+
+def _short_list_as_json(found: FeatureCountDisplay) -> dict[str, Any]:
+    return {
+        "n_features": found.n_features,
+        "left_out_error": found.mean_loss,
+        "standard_error": found.standard_error,
+        "radius": found.radii,
+        "best": found.best,
+        "few": found.few,
     }
 
 

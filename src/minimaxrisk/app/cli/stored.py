@@ -1,4 +1,4 @@
-"""A stored model, the data that it is applied to, and the check of its bounds."""
+"""A stored model, its training data, and the check of its bounds."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import typer
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.analysis.doubts import Doubt
-from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
-from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping, outward
 from minimaxrisk.app.storage import SavedModel, checksums, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
-from minimaxrisk.guarantees.left_out import LeftOut, is_in_set
 from minimaxrisk.guarantees.verification import verify
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
@@ -54,12 +49,12 @@ def read_for_model(
     columns: np.ndarray | None = None,
     sample_columns: Sequence[str] | None = None,
 ) -> Study:
-    """The columns that the model knows, in its order; where only some are read, zeros in the others.
+    """The columns that the model knows, or some of them, in its order.
 
     ``sample_columns`` are those about samples, by default the ones of the training data.
     """
     if sample_columns is None:
-        sample_columns = SampleColumns(saved.groups, saved.batch).names if needs_labels else ()
+        sample_columns = SampleColumns(saved.groups, saved.batch).names
     names = saved.feature_names if columns is None else saved.feature_names[columns]
     options = _as_remembered(saved, source, console)
     with console.progress(f"reading {source.data}"):
@@ -76,72 +71,7 @@ def read_for_model(
         )
     for remark in study.remarks:
         console.note(remark)
-    return study if columns is None else _with_all_columns(saved, study, columns)
-
-
-def columns_to_read(saved: SavedModel, *, only_used: bool) -> np.ndarray | None:
-    """The columns that the model needs; None for all of them, also where it needs none."""
-    if not only_used:
-        return None
-    if are_generated(list(saved.feature_names)):
-        raise typer.BadParameter(
-            "needs a model whose columns have names; those of this one are matched by position.",
-            param_hint="--only-used",
-        )
-    used = columns_read_by(saved.classifier)
-    return used if len(used) else None
-
-
-def _with_all_columns(saved: SavedModel, study: Study, columns: np.ndarray) -> Study:
-    """The study with all columns of the model, zeros in those that it does not use."""
-    n_features = len(saved.feature_names)
-    if sparse.issparse(study.X):
-        places = (np.ones(len(columns)), (np.arange(len(columns)), columns))
-        full = sparse.csr_matrix(study.X @ sparse.csr_matrix(places, (len(columns), n_features)))
-    else:
-        full = np.zeros((study.X.shape[0], n_features))
-        full[:, columns] = study.X
-    return replace(study, X=full, feature_names=saved.feature_names)
-
-
-def compared(
-    saved: SavedModel, study: Study, X: DataMatrix, *, strict: bool, undone: str
-) -> tuple[ScaleComparison | None, Doubt | None]:
-    """Whether samples are on the scale of the training data; a doubt, or with ``strict`` an error, if not.
-
-    ``undone`` says what the command did not do.
-    """
-    if saved.training_scale is None:
-        return None, None
-    scale = saved.training_scale.compare(X)
-    if scale.agrees:
-        return scale, None
-    n, n_differing = len(scale.differs), int(scale.differs.sum())
-    which = "" if scale.whole else f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
-    text = f"{study.source}: {scale.statement}{which}"
-    if strict:
-        raise ValueError(f"{text} {undone} (--strict).")
-    return scale, Doubt(
-        kind="scale",
-        brief=f"{n_differing} of {counted(n, 'sample')} unlike the training data",
-        text=text,
-        remedy="--strict refuses such files.",
-    )
-
-
-def possible_classes(
-    left_out: LeftOut, features: DataMatrix, read: np.ndarray | None, confidence: float, console: Console
-) -> np.ndarray | None:
-    """Which classes are possible; None, with a note, where ``read`` lacks columns that tell it."""
-    others = [] if read is None else [np.setdiff1d(judge.columns, read) for judge in left_out.judges]
-    missing = len(np.unique(np.concatenate(others))) if others else 0
-    if missing:
-        console.note(
-            f"Which classes are possible is not told: fits without a fold use {counted(missing, 'column')} "
-            "that the model does not. Leave out --only-used for it."
-        )
-        return None
-    return is_in_set(left_out.p_values(features), confidence)
+    return study
 
 
 def as_in_training(reading: ReadOptions) -> dict[str, str]:
@@ -220,26 +150,6 @@ def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> tuple[Study, D
     names = study.sample_names[order]
     ordered = replace(study, X=study.X[order], y=y[order], sample_names=names, sample_columns=columns)
     return ordered, X[order], None
-
-
-def known_samples(saved: SavedModel, X: DataMatrix) -> np.ndarray:
-    """Which samples are training samples, by the columns that the model uses or, rounded, by all columns.
-
-    By the former none are where training samples that differ agree in these columns: new samples may then do
-    so by chance.
-    """
-    used, rows = saved.used_rows, saved.rows
-    columns = columns_read_by(saved.classifier)
-    n = X.shape[0]
-    known = np.zeros(n, dtype=bool) if saved.sketches is None else saved.sketches.recognize(X)
-    if used is None or rows is None or not len(columns):
-        return known
-    found = checksums(X[:, columns])
-    if n == len(used) and (found.places_in(used) >= 0).all():
-        return np.ones(n, dtype=bool)
-    if len(set(used.tolist())) < len(set(rows.tolist())):
-        return known
-    return known | found.are_in(used)
 
 
 def _not_those(study: Study) -> str:

@@ -60,8 +60,8 @@ def require_unique(names: Sequence[str], where: object, *, what: str, remedy: st
     twice = repeated(names)
     if twice:
         raise ValueError(
-            f"{where}: {what} must be unique, got {listed(twice)} more than once "
-            f"among {len(names)}; {remedy}."
+            f"{where}: {what} must be unique, got these more than once among {len(names)}: "
+            f"{listed(twice)}; {remedy}."
         )
 
 

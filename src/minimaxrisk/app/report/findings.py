@@ -646,6 +646,10 @@ class HeldOut(NamedTuple):
     n_test: int
     n_train: int
 
+    @property
+    def error(self) -> float:
+        return self.n_errors / self.n_test
+
 
 def held_out_of(guarantee: ErrorBound | None) -> HeldOut | None:
     """The counts behind the bounds for new samples, if one of these is of a hold-out."""

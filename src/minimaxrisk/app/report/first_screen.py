@@ -88,14 +88,9 @@ def _left_out_error(findings: Findings) -> Entry:
     if folds is None:
         return Entry(name, "–", NOT_COMPUTED)
     majority = f"always predicting {_quoted(findings.data.largest_class)}: {folds.majority_error:.1%}"
-    held_out = verdict.contradicting_hold_out(findings)
-    if held_out is not None:
-        return Entry(
-            "Error on held-out samples",
-            f"{held_out.n_errors / held_out.n_test:.1%}",
-            f"{held_out.n_errors:,} of {held_out.n_test:,} wrong, {held_out.n_train:,} to learn from; "
-            f"the cross-validation says {folds.errors[1]:.1%}, which this contradicts; {majority}",
-        )
+    if (believed := verdict.believed_error(findings)) is not None:
+        value, counts = believed
+        return Entry("Error on held-out samples", value, f"{counts}; {majority}")
     low, high = folds.approximate_interval()
     interval = f"{low:.1%} to {high:.1%}" if folds.n_wrong else f"up to {high:.1%}"
     return Entry(
@@ -113,8 +108,7 @@ def _by_class(findings: Findings) -> Entry:
     if found is None:
         return Entry(name, "–", NOT_COMPUTED)
     balanced = f"{found.balanced_accuracy:.1%}"
-    is_contradicted = verdict.contradicting_hold_out(findings) is not None
-    doubt = "; by the cross-validation, which the hold-out contradicts" if is_contradicted else ""
+    doubt = "" if verdict.contradicting_hold_out(findings) is None else f"; {verdict.DOUBTED}"
     rates = {one.name: one.rates.sensitivity for one in classes if one.rates is not None}
     known = {name: rate for name, rate in rates.items() if rate is not None}
     if not is_pair:

@@ -296,13 +296,14 @@ def template(name: str) -> Any:
     """Compiled once for all pages of a process, since that takes longer than to fill it in."""
     jinja2 = require("jinja2")
     environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=unbroken,
     )
-    return environment.from_string(asset(name))
+    return environment.get_template(name)
 
 
 def _words(findings: Findings, provenance: Provenance) -> dict[str, Any]:

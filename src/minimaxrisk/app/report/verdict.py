@@ -118,6 +118,21 @@ def contradicting_hold_out(findings: Findings) -> HeldOut | None:
     return held_out if doubt_about_estimates(folds.n_wrong, len(folds.own), *held_out) else None
 
 
+# What is added to rates of left-out samples then.
+DOUBTED = "by the cross-validation, which the hold-out contradicts"
+
+
+def believed_error(findings: Findings) -> tuple[str, str] | None:
+    """The error on the hold-out and its counts in words, where it contradicts the cross-validation."""
+    folds, held_out = findings.cross_validation, contradicting_hold_out(findings)
+    if folds is None or held_out is None:
+        return None
+    return f"{held_out.error:.1%}", (
+        f"{held_out.n_errors:,} of {held_out.n_test:,} wrong, {held_out.n_train:,} to learn from; "
+        f"the cross-validation says {folds.errors[1]:.1%}, which this contradicts"
+    )
+
+
 def standing(findings: Findings) -> str:
     """``bound``, ``score``, or ``given`` where the radii are the user's own."""
     if findings.radius.rule == "array":

@@ -1,0 +1,158 @@
+"""New samples that a stored model is applied to, compared with its training data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import typer
+from scipy import sparse
+
+from minimaxrisk._utils.arguments import counted, listed
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
+from minimaxrisk.analysis.doubts import Doubt
+from minimaxrisk.analysis.training_scale import ScaleComparison
+from minimaxrisk.app.cli.console import Console
+from minimaxrisk.app.cli.options import Source
+from minimaxrisk.app.cli.stored import MOST_NAMED, filled, load_first, read_for_model, scaled
+from minimaxrisk.app.files import Study
+from minimaxrisk.app.files.features import are_generated
+from minimaxrisk.app.storage import SavedModel, checksums
+from minimaxrisk.estimators.prediction_sets import final_scores
+from minimaxrisk.guarantees.certified import columns_read_by
+from minimaxrisk.guarantees.left_out import is_in_set
+
+
+@dataclass(frozen=True)
+class NewSamples:
+    """Samples, and the model that is to judge them."""
+
+    saved: SavedModel
+    study: Study
+    X: DataMatrix  # without gaps
+    features: DataMatrix  # as the classifier takes them: scaled and clipped, if the model does that
+    columns: np.ndarray | None  # those that were read; None for all
+    groups: np.ndarray | None  # which samples belong together, if that was said
+
+    def compared(self, *, strict: bool, undone: str) -> tuple[ScaleComparison | None, Doubt | None]:
+        """Whether samples are on the scale of the training data; a doubt if not, or with ``strict`` an error.
+
+        ``undone`` says what the command did not do.
+        """
+        if self.saved.training_scale is None:
+            return None, None
+        scale, study = self.saved.training_scale.compare(self.X), self.study
+        if scale.agrees:
+            return scale, None
+        n, n_differing = len(scale.differs), int(scale.differs.sum())
+        which = "" if scale.whole else f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
+        text = f"{study.source}: {scale.statement}{which}"
+        if strict:
+            raise ValueError(f"{text} {undone} (--strict).")
+        return scale, Doubt(
+            kind="scale",
+            brief=f"{n_differing} of {counted(n, 'sample')} unlike the training data",
+            text=text,
+            remedy="--strict refuses such files.",
+        )
+
+    def judged(
+        self, confidence: float, console: Console, *, without: str
+    ) -> tuple[FloatArray | None, BoolArray | None]:
+        """How probable each class is, and which classes are possible, as far as left-out samples tell.
+
+        ``without`` begins the note where the model file has none.
+        """
+        left_out = self.saved.left_out
+        if left_out is None:
+            console.note(
+                f"{without}: the model file has no left-out scores. "
+                "minimaxrisk fit --out stores them, unless --folds is 0."
+            )
+            return None, None
+        scores = final_scores(self.saved.classifier, self.features)
+        probabilities = left_out.calibration().probabilities(scores)
+        read, judges = self.columns, left_out.judges
+        others = [] if read is None else [np.setdiff1d(judge.columns, read) for judge in judges]
+        missing = len(np.unique(np.concatenate(others))) if others else 0
+        if missing:
+            console.note(
+                f"Which classes are possible is not told: fits without a fold use "
+                f"{counted(missing, 'column')} that the model does not. Leave out --only-used for it."
+            )
+            return probabilities, None
+        return probabilities, is_in_set(left_out.p_values(self.features), confidence)
+
+    def are_known(self) -> BoolArray:
+        """Which samples are training samples, by the columns that the model uses or, rounded, by all columns.
+
+        By the former none are where training samples that differ agree in these columns: new samples may then
+        do so by chance.
+        """
+        saved, X = self.saved, self.X
+        used, rows = saved.used_rows, saved.rows
+        columns = columns_read_by(saved.classifier)
+        n = X.shape[0]
+        known = np.zeros(n, dtype=bool) if saved.sketches is None else saved.sketches.recognize(X)
+        if used is None or rows is None or not len(columns):
+            return known
+        found = checksums(X[:, columns])
+        if n == len(used) and (found.places_in(used) >= 0).all():
+            return np.ones(n, dtype=bool)
+        if len(set(used.tolist())) < len(set(rows.tolist())):
+            return known
+        return known | found.are_in(used)
+
+
+def read_new_samples(
+    model: Path,
+    source: Source,
+    console: Console,
+    *,
+    only_used: bool,
+    groups: str | None,
+    needs_labels: bool = True,
+) -> NewSamples:
+    """All columns of the model, or zeros in those that it does not use; gaps filled as in training."""
+    saved = load_first(model)
+    columns = _columns_to_read(saved, only_used=only_used)
+    study = read_for_model(
+        saved,
+        source,
+        console,
+        needs_labels=needs_labels,
+        offers_only_used=True,
+        columns=columns,
+        sample_columns=() if groups is None else (groups,),
+    )
+    if columns is not None:
+        study = _with_all_columns(saved, study, columns)
+    X = filled(saved.imputer, study, console)
+    unit = None if groups is None else study.sample_columns[groups]
+    return NewSamples(saved, study, X, scaled(saved, X), columns, unit)
+
+
+def _columns_to_read(saved: SavedModel, *, only_used: bool) -> np.ndarray | None:
+    """The columns that the model needs; None for all of them, also where it needs none."""
+    if not only_used:
+        return None
+    if are_generated(list(saved.feature_names)):
+        raise typer.BadParameter(
+            "needs a model whose columns have names; those of this one are matched by position.",
+            param_hint="--only-used",
+        )
+    used = columns_read_by(saved.classifier)
+    return used if len(used) else None
+
+
+def _with_all_columns(saved: SavedModel, study: Study, columns: np.ndarray) -> Study:
+    """The study with all columns of the model, zeros in those that it does not use."""
+    n_features = len(saved.feature_names)
+    if sparse.issparse(study.X):
+        places = (np.ones(len(columns)), (np.arange(len(columns)), columns))
+        full = sparse.csr_matrix(study.X @ sparse.csr_matrix(places, (len(columns), n_features)))
+    else:
+        full = np.zeros((study.X.shape[0], n_features))
+        full[:, columns] = study.X
+    return replace(study, X=full, feature_names=saved.feature_names)
