@@ -90,7 +90,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m "not slow" $(PARALLEL) --durations 15 --durations-min 2
 
 test-slow: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow --timeout 3600
 
 $(VENV)-oldest/installed: pyproject.toml tests/oldest.txt
 	test -x $(VENV)-oldest/$(SCRIPTS)/python || $(PYTHON) -m venv $(VENV)-oldest

@@ -56,7 +56,7 @@ def check_random_problem(rng, began):
     assert solution.upper == pytest.approx(risk, abs=1e-7)
     assert solution.lower == pytest.approx(risk, abs=1e-7)
     assert solution.lower <= risk + 1e-10
-    assert upper_bound(problem, problem.objective, solution.mu) == solution.upper
+    assert upper_bound(problem, problem.objective, solution.mu) == pytest.approx(solution.upper, abs=1e-14)
     assert lower_bound(problem, problem.objective, solution.distribution).bound == solution.lower
 
 
