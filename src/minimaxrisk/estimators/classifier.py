@@ -434,7 +434,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         return claims_of_linear(self, posed)
 
     def _store(self, posed: PosedBox, data: TrainingData, solved: Solution, parameters: Any) -> None:
-        problem, lead = posed.problem, posed.problem.scale.n_leading
+        problem, scale = posed.problem, posed.problem.scale
         stage = solved.stage
         final = LinearRule.of_some(stage.components, stage.values, problem)
         self.coef_, self.intercept_ = final.full_coef, final.intercept
@@ -443,7 +443,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             self.threshold_ = problem.threshold_of_some(stage.components, stage.values)
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
-        self.feature_importances_ = stage.sizes_of_columns(problem.shape[1])[lead:]
+        sizes = stage.sizes_of_columns(problem.shape[1])
+        self.feature_importances_ = scale.for_columns(sizes[None])[0, scale.n_leading :]
         self._store_bounds(posed, solved)
         self._store_set(posed, parameters)
         self._store_history(solved)

@@ -15,6 +15,7 @@ from minimaxrisk.features.matrix import (
     ClassMoments,
     ColumnScale,
     FeatureMatrix,
+    KeptColumns,
     power_of_two,
     within_class_moments,
 )
@@ -170,7 +171,7 @@ def sparse_features(
 
     From here on a matrix has columns, as every later step asks for them: it is converted once.
     """
-    X = sparse.csc_array(X[instances.rows], dtype=np.float64, copy=True)
+    X, kept = _without_empty_columns(sparse.csc_array(X[instances.rows], dtype=np.float64, copy=True))
     p_hat, prior = instances.p_hat, instances.p_hat.sum(axis=1)
     n_stored = np.diff(X.indptr)
     largest, has_entries = np.zeros(X.shape[1]), n_stored > 0
@@ -209,8 +210,22 @@ def sparse_features(
     return (
         SparseFeatures(values, offset, fit_intercept),
         ClassMoments.of(p_hat, mean, variance, has_intercept=fit_intercept),
-        ColumnScale(shift * power, scale * power, fit_intercept),
+        ColumnScale(shift * power, scale * power, fit_intercept, kept),
     )
+
+
+def _without_empty_columns(X: sparse.csc_array) -> tuple[sparse.csc_array, KeptColumns | None]:
+    """The columns that hold something, and one that is empty for all others; no copy is made of entries."""
+    n, d = X.shape
+    is_kept = np.diff(X.indptr) > 0
+    first_empty = int(np.argmin(is_kept))
+    is_kept[first_empty] = True
+    places = np.flatnonzero(is_kept)
+    if len(places) == d:
+        return X, None
+    kept = KeptColumns(places, d, int(np.searchsorted(places, first_empty)))
+    # An empty column begins where the next one does.
+    return sparse.csc_array((X.data, X.indices, X.indptr[np.append(places, d)]), shape=(n, len(places))), kept
 
 
 def _within_class_moments(X: sparse.csc_array, p_hat: FloatArray) -> tuple[FloatArray, FloatArray]:
