@@ -203,9 +203,9 @@ def sparse_features(
         mean[:, j], variance[:, j] = within_class_moments(block, p_hat)
         centred.append(sparse.csc_array(block))
     if centred:
-        kept = np.setdiff1d(np.arange(values.shape[1]), stubborn)
-        order = np.argsort(np.concatenate([kept, stubborn]))
-        values = sparse.csc_array(sparse.hstack([values[:, kept], *centred]).tocsc()[:, order])
+        others = np.setdiff1d(np.arange(values.shape[1]), stubborn)
+        order = np.argsort(np.concatenate([others, stubborn]))
+        values = sparse.csc_array(sparse.hstack([values[:, others], *centred]).tocsc()[:, order])
 
     return (
         SparseFeatures(values, offset, fit_intercept),

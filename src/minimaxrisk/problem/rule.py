@@ -124,8 +124,10 @@ class LinearRule:
         return cls(scale.n_columns, columns, sign * coef + 0.0, sign * intercept + 0.0, threshold)
 
     @classmethod
-    def of_some(cls, components: IntArray, values: FloatArray, problem: Box) -> LinearRule:
-        """``of_problem`` from the coefficients that are not zero."""
+    def of_some(
+        cls, components: IntArray, values: FloatArray, problem: Box, phi: float | None = None
+    ) -> LinearRule:
+        """``of_problem`` from the coefficients that are not zero, and phi of them where it is known."""
         (n_blocks, d), lead = problem.shape, problem.scale.n_leading
         used = np.flatnonzero(values)
         components, values = components[used], values[used]
@@ -136,7 +138,9 @@ class LinearRule:
         inner, constant = columns[is_feature] - lead, mu[:, ~is_feature].sum(axis=1)
         shift, scale = problem.scale.at(inner)
         coef, sign = mu[:, is_feature] / scale, orientation(n_blocks)
-        threshold = None if problem.marginal.is_known else problem.threshold_of_some(components, values)
+        if phi is None and not problem.marginal.is_known:
+            phi = problem.threshold_of_some(components, values)
+        threshold = None if problem.marginal.is_known else phi
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         intercept = sign * (constant - coef @ shift) + 0.0
         columns = problem.scale.columns_of(inner)
