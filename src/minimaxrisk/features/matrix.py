@@ -365,7 +365,7 @@ def squared_norm(
 
 
 class KeptColumns(NamedTuple):
-    """Which of the caller's columns are inner ones, where most may be empty.
+    """Which of the caller's columns are inner ones, where most are empty.
 
     Those that hold something, and the first empty one, which stands for all that are empty.
     """
