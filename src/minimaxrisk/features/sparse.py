@@ -28,8 +28,8 @@ CENTRED_FOR_GOOD = 1e3
 # Columns are gathered before a product if they hold no more than this share of the entries: copying an entry
 # takes longer than multiplying it.
 WORTH_GATHERING = 0.25
-# Empty columns are left out if at most this share of all is left: a few take little memory, and an answer that
-# depends on rounding, as that of Dorothea with 8% of them, stays what it is.
+# Empty columns are left out if no more than this share of all is left then. A few take little memory, and an
+# answer that hangs on rounding, as that of Dorothea with 8% of them, stays what it is.
 MOST_KEPT = 0.5
 
 
