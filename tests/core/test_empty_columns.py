@@ -15,6 +15,7 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
+from minimaxrisk.features.matrix import ColumnScale, KeptColumns
 from minimaxrisk.solvers import ConstraintGeneration
 
 N, FILLED = 60, 40
@@ -30,6 +31,15 @@ def table(n_columns, n_classes=2, seed=0):
     X = sparse.lil_array((N, n_columns))
     X[:, places] = values
     return X.tocsr(), y, places
+
+
+def test_an_empty_column_is_mapped_to_the_one_that_stands_for_it():
+    scale = ColumnScale(np.zeros(3), np.ones(3), True, KeptColumns(np.array([1, 2, 7]), 9, 1))
+    np.testing.assert_array_equal(scale.inner_of(np.arange(9)), [1, 0, 1, 1, 1, 1, 1, 2, 1])
+    np.testing.assert_array_equal(scale.columns_of(np.arange(3)), [1, 2, 7])
+    everywhere = scale.for_columns(np.array([[9.0, 5.0, 6.0, 7.0]]))
+    np.testing.assert_array_equal(everywhere, [[9, 6, 5, 6, 6, 6, 6, 6, 7, 6]])
+    np.testing.assert_array_equal(scale.of_columns(everywhere), [[9, 5, 6, 7]])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -101,10 +111,10 @@ def test_all_columns_may_be_empty(fit_intercept):
 
 def test_a_coefficient_of_an_empty_column_is_found():
     """The data cannot tell what it does."""
-    X, y, _ = table(500)
-    model = MinimaxRiskClassifier().fit(X, y)
+    X, y, places = table(500)
+    model, empty = MinimaxRiskClassifier().fit(X, y), np.setdiff1d(np.arange(1, 500), places)[-1]
     for rule in model.stages_:
-        rule.columns[0], model.selected_features_[0] = 0, 0
+        rule.columns[0], model.selected_features_[0] = empty, empty
     model.coef_ = model.stages_[0].full_coef
     assert not verify(model, X, y).valid
 
