@@ -426,6 +426,16 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     assert re.search(says, " ".join(str(one.message) for one in caught))
 
 
+@pytest.mark.parametrize(("d", "is_told"), [(100_000_000, False), (300_000_000, True)])
+def test_empty_columns_are_told_of_only_where_the_answer_is_large(monkeypatch, d, is_told):
+    monkeypatch.setattr(environment, "free_memory", lambda: 8e9)
+    data = TrainingData(sparse.csr_array((10, d)), np.arange(2), np.arange(10) % 2, np.ones(10))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit_support.warn_about_work(data, "auto", "auto")
+    assert [f"10 x {d} entries takes about 14 GB" in str(one.message) for one in caught] == [True] * is_told
+
+
 def test_a_fit_warns(study, monkeypatch):
     monkeypatch.setattr(fit_support, "LONG", 0.0)
     with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about") as caught:

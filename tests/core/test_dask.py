@@ -25,9 +25,11 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk._utils import dask_arrays
+from minimaxrisk._utils.notices import silenced
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
+from minimaxrisk.exceptions import UnderfitWarning
 from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
@@ -257,6 +259,24 @@ def test_chunks_are_kept_where_they_fit(monkeypatch):
     monkeypatch.setattr(dask_arrays, "_free_memory", lambda data: 2.1 * X.nbytes)
     MinimaxRiskClassifier().fit(lazy, Y)
     assert n_reads == 2
+
+
+def test_the_look_for_lost_classes_reads_nothing():
+    n_reads = 0
+
+    def read(chunk):
+        nonlocal n_reads
+        n_reads += 1
+        return chunk
+
+    lazy = da.from_array(X, chunks=(60, 250)).map_blocks(read, meta=X[:0])
+    counts = []
+    for unlooked in ((), (UnderfitWarning,)):
+        n_reads = 0
+        with dask.config.set({"minimaxrisk.persist": False}), silenced(*unlooked):
+            MinimaxRiskClassifier().fit(lazy, Y)
+        counts.append(n_reads)
+    assert counts[0] == counts[1] > 0
 
 
 def test_a_cluster_gives_the_same_and_waits_twice_an_iteration(on_cluster, in_memory, monkeypatch):

@@ -144,7 +144,8 @@ class _FittedBall:
         of_all[:, present] = np.vstack([centred, self.masses])
         found = features.correlate(of_all)
         mu, mean = found[:-1] * unit**2, found[-1]
-        coef, intercept = scale.to_original(mu)
+        columns, coef, intercept = scale.to_original(mu)
         intercept = intercept + total * self.space.constant - mu @ mean
         sign = orientation(len(coef))
-        return LinearRule.from_full(sign * coef + 0.0, sign * intercept + 0.0, self.threshold)
+        coef, intercept = sign * coef + 0.0, sign * intercept + 0.0
+        return LinearRule(scale.n_columns, columns, coef, intercept, self.threshold)

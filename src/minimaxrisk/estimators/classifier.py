@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk import solvers
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
-from minimaxrisk._utils.arrays import answer, to_numpy
+from minimaxrisk._utils.arrays import IntArray, answer, to_numpy
 from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time, solve_minimax_risk
 from minimaxrisk.engines.solution import (
@@ -433,17 +433,18 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
         return claims_of_linear(self, posed)
 
-    def _store(self, posed: PosedBox, data: TrainingData, solved: Solution, parameters: Any) -> None:
-        problem, lead = posed.problem, posed.problem.scale.n_leading
+    def _store(self, posed: PosedBox, data: TrainingData, solved: Solution, parameters: Any) -> IntArray:
+        problem, scale = posed.problem, posed.problem.scale
         stage = solved.stage
-        final = LinearRule.of_some(stage.components, stage.values, problem)
+        _, scores = problem.penalty_and_scores(stage.components, stage.values)
+        # Where every instance has a threshold of its own, this is their mean.
+        self.threshold_ = problem.marginal.largest_mean(rule.instance_thresholds(scores))
+        final = LinearRule.of_some(stage.components, stage.values, problem, self.threshold_)
         self.coef_, self.intercept_ = final.full_coef, final.intercept
-        self.threshold_ = final.threshold
-        if self.threshold_ is None:  # every instance has its own, and this is their mean
-            self.threshold_ = problem.threshold_of_some(stage.components, stage.values)
         self.selected_features_ = final.columns
         self.n_features_selected_ = len(self.selected_features_)
-        self.feature_importances_ = stage.sizes_of_columns(problem.shape[1])[lead:]
+        sizes = stage.sizes_of_columns(problem.shape[1])
+        self.feature_importances_ = scale.for_columns(sizes[None])[0, scale.n_leading :]
         self._store_bounds(posed, solved)
         self._store_set(posed, parameters)
         self._store_history(solved)
@@ -453,3 +454,4 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             final if each is stage else LinearRule.of_some(each.components, each.values, problem)
             for each in solved.stages
         ]
+        return rule.arg_max(scores)[posed.instances.instance_of_row]

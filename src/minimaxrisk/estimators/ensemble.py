@@ -435,7 +435,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         scale = posed.problem.scale
         self.selected_features_ = fitted.selected
         self.n_features_selected_ = len(self.selected_features_)
-        self.feature_importances_ = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
+        use = scale.for_columns(fitted.use_of_components(scale))
+        self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
         selections = [member.columns for member in fitted.members]
         found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
         for name, value in vars(found).items():

@@ -193,8 +193,9 @@ def log_line(message: str, *arguments: Any) -> None:
 ENTRIES_IN_MEMORY, ENTRIES_IN_CHUNKS, SPARSE_ENTRIES, BYTES_FROM_DISK = 6e8, 1.2e8, 1e8, 3e8
 # First-order steps take two passes each, and some hundreds of them.
 FIRST_ORDER_PASSES = 1000
-# Numbers per component that a fit holds at its peak: 17 with 200 x 2,000,000, two classes.
-VECTORS = 20
+# Numbers per component that a fit holds at its peak: 17 with 200 x 2,000,000, two classes. Of empty columns
+# of sparse data, and their indices: 6 with 400 x 1,000,000.
+VECTORS, VECTORS_OF_EMPTY = 20, 6
 LONG = 3600.0
 
 
@@ -207,15 +208,18 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
     if is_dask_array(X) or is_foreign(X):
         return
     n, d = int((data.weights > 0).sum()) + data.n_unlabeled, X.shape[1]
+    n_empty = max(0, d - X.nnz) if sparse.issparse(X) else 0
+    d -= n_empty
     n_blocks = make_coding(coding, len(data.classes)).n_blocks
     demands = demands_of_sizes(n, d, n_blocks)
     n_passes = FIRST_ORDER_PASSES if demands.are_too_large else ITERATIONS
     copies = not sparse.issparse(X) and is_copied(n, d, copy, X.dtype)
     seconds = n_passes * n_blocks * _seconds_of_pass(X, is_copied=copies)
-    n_bytes = float(BYTES * (VECTORS * n_blocks * d + (n * d if copies else 0)))
+    n_vectors = VECTORS * d + VECTORS_OF_EMPTY * n_empty
+    n_bytes = float(BYTES * (n_vectors * n_blocks + (n * d if copies else 0)))
     if not demands.are_too_large:
         seconds, n_bytes = seconds + demands.seconds, n_bytes + demands.n_bytes
-    size = f"a fit of {X.shape[0]} x {d} entries"
+    size = f"a fit of {X.shape[0]} x {X.shape[1]} entries"
     if seconds > LONG:
         quicker = "" if copies else _quicker(X)
         warn(

@@ -255,17 +255,18 @@ class L1SVMClassifier(Learner):
             loss.intercept(problem.scores_of(solution.mu))
             for (problem, loss), solution in zip(posed.binary, solutions, strict=True)
         ]
-        # Adding 0.0 turns -0.0 into 0.0, which prints better.
-        coef, intercept = posed.scale.to_original(mu)
-        self.coef_, self.intercept_ = coef + 0.0, intercept + np.array(constants)
+        scale = posed.scale
+        columns, coef, intercept = scale.to_original(mu)
+        found = LinearRule(scale.n_columns, columns, coef, intercept + np.array(constants), None)
+        self.coef_, self.intercept_ = found.full_coef, found.intercept
         self.alpha_ = posed.alpha
         self.objective_ = n * sum(solution.upper for solution in solutions)
         # At the optimum the two are equal up to rounding.
         self.objective_lower_ = min(n * sum(solution.lower for solution in solutions), self.objective_)
         self.optimality_gap_ = self.objective_ - self.objective_lower_
-        self.selected_features_ = np.flatnonzero(coef.any(axis=0))
+        self.selected_features_ = columns
         self.n_features_selected_ = len(self.selected_features_)
-        self.feature_importances_ = np.abs(mu).sum(axis=0)
+        self.feature_importances_ = scale.for_columns(np.abs(mu)).sum(axis=0)
         self.solver_ = solutions[0].solver
         # With a penalty too small for the solver's tolerances a gap remains, although it sees no violation.
         is_close = self.optimality_gap_ <= max(ACCEPTED_GAPS * epsilon, SMALLEST_GAP) * self.objective_

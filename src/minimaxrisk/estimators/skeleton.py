@@ -12,7 +12,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from minimaxrisk._utils.arrays import stays_where_it_is
+from minimaxrisk._utils.arrays import IntArray, stays_where_it_is
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import is_silenced, one_warning, warn
@@ -61,7 +61,8 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
     def _solved(self, posed: Any, data: TrainingData, parameters: Any, monitor: Monitor) -> Any:
         raise NotImplementedError
 
-    def _store(self, posed: Any, data: TrainingData, solved: Any, parameters: Any) -> None:
+    def _store(self, posed: Any, data: TrainingData, solved: Any, parameters: Any) -> IntArray | None:
+        """Returns the position of the class that each row of X gets, unless that needs another look at X."""
         raise NotImplementedError
 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
@@ -93,12 +94,13 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
         # 4) store
         start_over(self, checked)
         self.classes_ = data.classes
-        self._store(posed, data, solved, parameters)
+        predicted = self._store(posed, data, solved, parameters)
         if solved.interrupted:
             raise KeyboardInterrupt
         # 5) warn
         if not is_silenced(UnderfitWarning):
-            predicted = predicted_classes(self._fitted_rule(), data.X)
+            if predicted is None:
+                predicted = predicted_classes(self._fitted_rule(), data.X)
             warn_about_lost_classes(data, predicted, self._remedies(data, parameters))
         self._warn(posed, data, solved)
         return self

@@ -364,16 +364,29 @@ def squared_norm(
     return square
 
 
+class KeptColumns(NamedTuple):
+    """Which of the caller's columns are inner ones, where most are empty.
+
+    Those that hold something, and the first empty one, which stands for all that are empty.
+    """
+
+    places: IntArray  # ascending
+    n_all: int  # of the caller
+    stand_in: int  # position of the empty one among them
+
+
 @dataclass(frozen=True)
 class ColumnScale:
     """The map between the caller's columns x and the inner ones (x - shift)/scale.
 
     Shift and scale are where the features are; they are copied to this process when somebody asks for them.
+    Inner columns are counted without that of the intercept, which stands before them.
     """
 
     shift_on_device: Any
     scale_on_device: Any
     has_intercept: bool
+    kept: KeptColumns | None = None  # all columns
 
     @cached_property
     def shift(self) -> FloatArray:
@@ -388,36 +401,69 @@ class ColumnScale:
         """How many inner columns stand before the caller's: one if there is an intercept."""
         return int(self.has_intercept)
 
-    def at(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Shift and scale of some of the caller's columns, copied together."""
-        shift, scale = entries_at(columns, self.shift_on_device, self.scale_on_device)
+    @property
+    def n_columns(self) -> int:
+        """How many columns the caller has."""
+        return int(self.shift_on_device.shape[0]) if self.kept is None else self.kept.n_all
+
+    def columns_of(self, inner: IntArray) -> IntArray:
+        """The caller's columns that some inner ones stand for."""
+        return inner if self.kept is None else self.kept.places[inner]
+
+    def inner_of(self, columns: IntArray) -> IntArray:
+        """The inner columns of some of the caller's."""
+        if self.kept is None:
+            return columns
+        place = np.minimum(np.searchsorted(self.kept.places, columns), len(self.kept.places) - 1)
+        return np.where(self.kept.places[place] == columns, place, self.kept.stand_in)
+
+    def for_columns(self, values: FloatArray) -> FloatArray:
+        """Values of the inner columns (B x d), behind those of the intercept, for each of the caller's."""
+        if self.kept is None:
+            return values
+        lead = self.n_leading
+        found = np.repeat(values[:, [lead + self.kept.stand_in]], lead + self.kept.n_all, axis=1)
+        found[:, :lead] = values[:, :lead]
+        found[:, lead + self.kept.places] = values[:, lead:]
+        return found
+
+    def of_columns(self, values: FloatArray) -> FloatArray:
+        """The inverse of ``for_columns``."""
+        if self.kept is None:
+            return values
+        lead = self.n_leading
+        return np.hstack([values[:, :lead], values[:, lead + self.kept.places]])
+
+    def at(self, inner: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Shift and scale of some inner columns, copied together."""
+        shift, scale = entries_at(inner, self.shift_on_device, self.scale_on_device)
         return shift, scale
 
-    def to_original(self, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients (B x d) and intercepts (B) on the caller's columns."""
-        coef = mu[:, self.n_leading :] / self.scale
-        intercept = -self._constant(coef)
+    def to_original(self, mu: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The caller's columns that are used, their coefficients (B x c) and intercepts (B).
+
+        The others do not change the last digits of intercepts, where shifts may be large.
+        """
+        inner = np.flatnonzero(mu[:, self.n_leading :].any(axis=0))
+        shift, scale = self.at(inner)
+        coef = np.take(mu, self.n_leading + inner, axis=1) / scale
+        intercept = -(coef @ shift)
         if self.has_intercept:
             intercept = intercept + mu[:, 0]
-        return coef, intercept
+        return self.columns_of(inner), coef, intercept
 
-    def from_original(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+    def from_original(self, columns: IntArray, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         """The inverse of ``to_original``.
 
         Without an intercept column the constant that ``to_original`` makes has no coefficient of its own.
         """
-        inner = coef * self.scale
-        if not self.has_intercept:
-            return inner
-        return np.column_stack([intercept + self._constant(coef), inner])
-
-    def _constant(self, coef: FloatArray) -> FloatArray:
-        """``coef @ shift`` over the columns that are used, so that the others do not change its last digits.
-
-        Shifts may be large, and what one way subtracts the other has to add.
-        """
-        used = np.flatnonzero(coef.any(axis=0))
-        return np.take(coef, used, axis=1) @ self.at(used)[0]
+        inner = self.inner_of(columns)
+        shift, scale = self.at(inner)
+        mu = np.zeros((len(coef), self.n_leading + self.shift_on_device.shape[0]))
+        mu[:, self.n_leading + inner] = coef * scale
+        if self.has_intercept:
+            mu[:, 0] = intercept + coef @ shift
+        return mu
 
     def rescaled(self, inner: FloatArray) -> FloatArray:
         """Moments of the inner columns as moments of (x - shift)."""

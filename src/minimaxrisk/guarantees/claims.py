@@ -32,9 +32,10 @@ ROUNDING = 1e-9
 
 def moments_in_units_of(parameters: Any, problem: Box) -> tuple[FloatArray, FloatArray]:
     """tau and lambda of standardised columns, or in the units of the caller's."""
-    if parameters.standardize:
-        return problem.tau, problem.lam
-    return problem.scale.rescaled(problem.tau), problem.scale.rescaled(problem.lam)
+    scale, tau, lam = problem.scale, problem.tau, problem.lam
+    if not parameters.standardize:
+        tau, lam = scale.rescaled(tau), scale.rescaled(lam)
+    return scale.for_columns(tau), scale.for_columns(lam)
 
 
 def claims_of_linear(model: Any, posed: PosedBox) -> Iterator[Claim]:
@@ -47,7 +48,7 @@ def claims_of_linear(model: Any, posed: PosedBox) -> Iterator[Claim]:
         yield Claim("intercept_", stored.intercept, again.intercept)
         yield Claim("threshold_", model.threshold_, problem.threshold_of(mu))
         yield Claim("worst_case_error_", model.worst_case_error_, upper_bound(problem, problem.objective, mu))
-        importance = np.abs(mu[:, scale.n_leading :]).sum(axis=0)
+        importance = np.abs(scale.for_columns(mu)[:, scale.n_leading :]).sum(axis=0)
         yield from _claims_of_use(model, importance, np.flatnonzero(np.asarray(model.coef_).any(axis=0)))
     else:
         yield Claim(problem="coef_ or intercept_ is not finite")
@@ -70,7 +71,8 @@ def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterat
         objective = ExpectedLoss(loss, posed.problem.marginal)
         yield from _claims_of_affine_proof(model, posed, objective)
         yield from _claims_of_distribution(model, posed, objective)
-        importance = fitted.use_of_components(scale)[:, scale.n_leading :].sum(axis=0)
+        use = scale.for_columns(fitted.use_of_components(scale))
+        importance = use[:, scale.n_leading :].sum(axis=0)
         yield from _claims_of_use(model, importance, fitted.selected)
         yield from _claims_of_selections(model, fitted)
         yield from _claims_out_of_bag(model, fitted, data)

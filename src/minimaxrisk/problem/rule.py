@@ -118,14 +118,16 @@ class LinearRule:
     def from_mu(
         cls, mu: FloatArray, threshold: float | None, coding: Coding, scale: ColumnScale
     ) -> LinearRule:
-        coef, intercept = scale.to_original(mu)
+        columns, coef, intercept = scale.to_original(mu)
         sign = orientation(coding.n_blocks)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
-        return cls.from_full(sign * coef + 0.0, sign * intercept + 0.0, threshold)
+        return cls(scale.n_columns, columns, sign * coef + 0.0, sign * intercept + 0.0, threshold)
 
     @classmethod
-    def of_some(cls, components: IntArray, values: FloatArray, problem: Box) -> LinearRule:
-        """``of_problem`` from the coefficients that are not zero."""
+    def of_some(
+        cls, components: IntArray, values: FloatArray, problem: Box, phi: float | None = None
+    ) -> LinearRule:
+        """``of_problem`` from the coefficients that are not zero, and phi of them where it is known."""
         (n_blocks, d), lead = problem.shape, problem.scale.n_leading
         used = np.flatnonzero(values)
         components, values = components[used], values[used]
@@ -133,13 +135,16 @@ class LinearRule:
         mu = np.zeros((n_blocks, len(columns)))
         mu[components // d, np.searchsorted(columns, components % d)] = values
         is_feature = columns >= lead
-        columns, constant = columns[is_feature] - lead, mu[:, ~is_feature].sum(axis=1)
-        shift, scale = problem.scale.at(columns)
+        inner, constant = columns[is_feature] - lead, mu[:, ~is_feature].sum(axis=1)
+        shift, scale = problem.scale.at(inner)
         coef, sign = mu[:, is_feature] / scale, orientation(n_blocks)
-        threshold = None if problem.marginal.is_known else problem.threshold_of_some(components, values)
+        if phi is None and not problem.marginal.is_known:
+            phi = problem.threshold_of_some(components, values)
+        threshold = None if problem.marginal.is_known else phi
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         intercept = sign * (constant - coef @ shift) + 0.0
-        return cls(d - lead, columns, sign * coef, intercept, threshold)
+        columns = problem.scale.columns_of(inner)
+        return cls(problem.scale.n_columns, columns, sign * coef, intercept, threshold)
 
     @property
     def is_finite(self) -> bool:
@@ -158,7 +163,7 @@ class LinearRule:
 
     def to_mu(self, scale: ColumnScale) -> FloatArray:
         sign = orientation(len(self.coef))
-        return scale.from_original(sign * self.full_coef, sign * self.intercept)
+        return scale.from_original(self.columns, sign * self.coef, sign * self.intercept)
 
     def use_of_components(self, scale: ColumnScale) -> FloatArray:
         """Sizes of the coefficients of the inner columns (B x d)."""

@@ -145,9 +145,10 @@ class GivenRadii:
 
     def radii(self, sample: MomentSample) -> Radii:
         given = np.asarray(self.lam)
-        n_blocks, d = sample.tau_on_device.shape
+        scale, n_blocks = sample.scale, len(sample.tau_on_device)
+        d = scale.n_leading + scale.n_columns
         if given.dtype.kind not in "fiu" or given.shape not in ((d,), (n_blocks, d)):
-            columns = "the columns of X" + ", the intercept first" * sample.scale.has_intercept
+            columns = "the columns of X" + ", the intercept first" * scale.has_intercept
             raise ValueError(
                 f"radius as an array of lambda must hold numbers, one for each of {columns}: shape ({d},), "
                 f"or ({n_blocks}, {d}) with a row per block of coefficients, as in lambda_ of a fitted "
@@ -159,9 +160,9 @@ class GivenRadii:
                 f"radius as an array of lambda must be finite and not negative, got {wrong[0]} among its "
                 "entries."
             )
-        lam = np.broadcast_to(given, (n_blocks, d)).astype(np.float64)
+        lam = scale.of_columns(np.broadcast_to(given, (n_blocks, d))).astype(np.float64)
         if not self.is_standardized:
-            lam = sample.scale.inner_units(lam)
+            lam = scale.inner_units(lam)
         return Radii(np.maximum(lam, SMALLEST_RADIUS), None)
 
 

@@ -46,7 +46,7 @@ def most_important(problem: Box, mu: FloatArray, answer: FloatArray, n_component
 def by_columns(problem: Box, columns: IntArray) -> IntArray:
     """All components that belong to columns of the caller."""
     n_blocks, d = problem.tau.shape
-    inner = columns + problem.scale.n_leading
+    inner = np.unique(problem.scale.inner_of(columns)) + problem.scale.n_leading
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
