@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
+from minimaxrisk.engines.radius_path import homotopy
 from minimaxrisk.engines.radius_path import radii as engine
 from minimaxrisk.engines.radius_path.homotopy import HomotopyError
 from minimaxrisk.engines.radius_path.radii import Envelope
@@ -207,6 +208,50 @@ def test_bounds_hold_between_the_radii(n_classes, breakpoints):
     assert (width <= 1e-8).all() if breakpoints else (width > 1e-4).any()
     assert path.bounds(between[0]) == (lower[0], upper[0])
     assert path.bounds(between.reshape(2, 2))[0].shape == (2, 2)
+
+
+@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
+def test_exchanges_of_rows_and_columns_leave_what_is_computed_afresh(monkeypatch, n_classes, coding):
+    real, n_checked = homotopy._Walk.pivot, 0
+
+    def pivot(walk):
+        nonlocal n_checked
+        real(walk)
+        k, exchanged = walk._k, (walk._tableau.copy(), walk._row, walk._room.copy(), walk._mu.copy())
+        slack, atoms = walk._slack_of_atoms.copy(), np.argsort(walk.vertex.atoms)
+        inverse = walk.vertex.inverse
+        walk._refresh(walk.vertex)
+        tableau, row, room, mu = exchanged
+        rows, afresh = np.argsort(row, kind="stable"), np.argsort(walk._row, kind="stable")
+        is_moment = np.sort(row) < len(walk.near.components)
+        assert walk._k == k
+        assert np.allclose(walk.vertex.inverse[atoms], inverse[atoms], atol=1e-8)
+        assert np.allclose(walk._tableau[afresh, :k][is_moment], tableau[rows, :k][is_moment], atol=1e-8)
+        assert np.allclose(walk._room[:, afresh][:, is_moment], room[:, rows][:, is_moment], atol=1e-8)
+        assert np.allclose(walk._mu[:k], mu[:k], atol=1e-8)
+        assert np.allclose(walk._slack_of_atoms, slack, atol=1e-8)
+        n_checked += 1
+
+    monkeypatch.setattr(homotopy._Walk, "pivot", pivot)
+    X, y = random_data(21, n=16, d=12, n_classes=n_classes)
+    minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True, coding=coding)
+    assert n_checked > 10
+
+
+def test_the_first_vertex_is_followed_in_parts(never_afresh, monkeypatch):
+    """With all components that are near somewhere on the way each pivot would cost many times more."""
+    real, sizes = engine.NearComponents, []
+
+    def record(problem, components):
+        sizes.append(len(components))
+        return real(problem, components)
+
+    monkeypatch.setattr(engine, "NearComponents", record)
+    X, y = random_data(22, n=30, d=400, n_classes=3)
+    path = minimax_risk_path(X, y, [2.0, 3.0], breakpoints=True)
+    check_against_fits(path, fits(X, y, [2.0, 3.0]))
+    assert len(sizes) > 10
+    assert max(sizes) < 0.6 * 3 * 400
 
 
 def brute_force_breakpoints(X, y, low, high):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
@@ -123,6 +124,21 @@ def test_push_leaves_as_many_coefficients_as_masses(n_classes, monkeypatch):
     solution = engine.interior_point(twice, SETTINGS)
     assert ways_of(solution) == ["push"]
     assert np.count_nonzero(solution.mu) == np.count_nonzero(exact.mu)
+
+
+def test_large_faces_of_sparse_rows_are_left_to_highs(monkeypatch):
+    rng = np.random.default_rng(3)
+    labels = np.arange(40) % 2
+    X = np.where(rng.random((40, 30)) < 0.5, rng.standard_normal((40, 30)) + 0.6 * labels[:, None], 0.0)
+    for rows, pushes in ((np.hstack([X, X]), True), (sparse.csr_matrix(np.hstack([X, X])), False)):
+        problem = problem_of(rows, labels, 2)[0]
+        point, _ = accurate_point(problem, monkeypatch)
+        face = point.face()
+        assert vertices.pushed_vertex(point, face) is not None
+        monkeypatch.setattr(vertices, "MOST_ENTRIES_SPARSE", 10)
+        assert (vertices.pushed_vertex(point, face) is not None) == pushes
+        monkeypatch.undo()
+        assert engine.interior_point(problem, SETTINGS).converged
 
 
 def test_push_keeps_signs_and_lets_places_change():

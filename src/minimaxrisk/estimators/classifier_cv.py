@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, to_numpy
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import one_warning, silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -26,7 +26,7 @@ from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.radius_path.radii import GAP, RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import SCORE, start_over
-from minimaxrisk.estimators.prediction import ProbabilityMixin
+from minimaxrisk.estimators.prediction import ProbabilityMixin, predicted_classes
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import data_for_fit
@@ -53,7 +53,7 @@ class SolvedPath:
     is_concave: bool
 
     def rule(self, solved: SolvedRadius) -> LinearRule:
-        return LinearRule.of_problem(solved.stage.expand(*self.problem.tau.shape), self.problem)
+        return LinearRule.of_some(solved.stage.components, solved.stage.values, self.problem)
 
 
 def check_radii(radii: Any) -> FloatArray:
@@ -258,20 +258,20 @@ class LossOfRadii:
         path = solve_path(
             self.estimator, data, self.radii, gap=GAP if len(data.classes) == 2 else FOLD_GAP_OF_SEVERAL
         )
-        rules = [path.rule(one) for one in path.solved]
-        left_out = self.sample.rows(test)
-        # The class with the largest score, also where the classifier itself draws labels.
-        model = clone(self.estimator).set_params(deterministic=True)
-        model.classes_, model.n_features_in_ = data.classes, left_out.X.shape[1]
-        score = None if self.scoring is None else check_scoring(model, self.scoring)
-        return np.array([[self._loss(model, rule, score, left_out), len(rule.columns)] for rule in rules]).T
+        rules, left_out = [path.rule(one) for one in path.solved], self.sample.rows(test)
+        loss = self._share_of_errors if self.scoring is None else self._minus_score
+        return np.array([[loss(rule, data.classes, left_out), len(rule.columns)] for rule in rules]).T
 
-    def _loss(self, model: Any, rule: LinearRule, score: Callable[..., float] | None, on: Sample) -> float:
+    def _share_of_errors(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
+        """By the class with the largest score, also where the classifier itself draws labels."""
+        return float(np.average(classes[predicted_classes(rule, on.X)] != on.y, weights=on.weights))
+
+    def _minus_score(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
+        model = clone(self.estimator).set_params(deterministic=True)
+        model.classes_, model.n_features_in_ = classes, on.X.shape[1]
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold
-        if score is None:
-            return float(np.average(to_numpy(model.predict(on.X)) != on.y, weights=on.weights))
         weights = {} if on.weights is None else {"sample_weight": on.weights}
-        return -score(model, on.X, on.y, **weights)
+        return -check_scoring(model, self.scoring)(model, on.X, on.y, **weights)
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,24 @@ distribution is a mixture of atoms that attains its Bayes error, so that the adv
     min sum a_iC / |C|   s.t.   a >= 0,  sum a = 1,  |moments of the mixture - tau| <= lambda
 
 with n (2^K - 1) columns and no other row. Its multipliers are mu and -phi, and a vertex with k active moment
-constraints has k + 1 atoms: one small inverse, updated from pivot to pivot.
+constraints has k + 1 atoms: one small inverse.
 
 While lambda moves along a segment the masses of a vertex move linearly, until an atom loses its mass or a
 further constraint is met. One pivot gives the next vertex. Nothing is solved from scratch, and every vertex
-on the way is optimal for the radii at which it was met. To break ties, costs and radii are changed by random
-parts in 1e11 while pivots are chosen; what is returned is computed without them.
+on the way is optimal for the radii at which it was met. A tableau says how masses and moments depend on the
+total mass and on the moments that are held at their bounds. Every pivot, whether an atom or a constraint
+enters or leaves, exchanges a row of it for a column: a rank-one update (``_Walk``). To break ties, costs and
+radii are changed by random parts in 1e11 while pivots are chosen; what is returned is computed without them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dger
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.solution import Stage, shortest, steps_to_zero
 from minimaxrisk.problem.problem import Box
 
@@ -48,7 +49,7 @@ class HomotopyError(ArithmeticError):
 class Vertex:
     """Active constraints and the atoms that carry mass, as many of them and one more.
 
-    ``inverse`` is that of the matrix with a row per active constraint and a last one for the total mass, and
+    ``inverse`` is that of the matrix with a first row for the total mass and one per active constraint, and
     a column per atom.
     """
 
@@ -74,15 +75,6 @@ class NearComponents:
         self.components = np.sort(components)
         self.block, column = np.divmod(self.components, problem.tau.shape[1])
         self.rows = np.ascontiguousarray(problem.features.columns(column).T)
-        ends = np.searchsorted(self.block, np.arange(problem.coding.n_blocks + 1))
-        self._slices = [slice(a, b) for a, b in pairwise(ends)]
-
-    def moments(self, block_weights: FloatArray) -> FloatArray:
-        """Their moments, from weights on blocks x instances."""
-        if len(block_weights) == 1:
-            return self.rows @ block_weights[0]
-        parts = [self.rows[part] @ v for part, v in zip(self._slices, block_weights, strict=True)]
-        return np.concatenate(parts)
 
 
 class Homotopy:
@@ -96,7 +88,7 @@ class Homotopy:
         # The largest set, that of all labels, comes last.
         sets = (np.arange(1, 2**n_classes)[:, None] >> np.arange(n_classes)) & 1
         self._spread = (sets / sets.sum(axis=1, keepdims=True)).T  # K x sets: a unit of mass on labels
-        self._code = problem.coding.matrix @ self._spread  # B x sets
+        self.code = problem.coding.matrix @ self._spread  # B x sets
         self._true_cost = np.repeat(self._spread.max(axis=0), self._n)
         rng = np.random.default_rng(0)
         self.cost = self._true_cost * (1.0 + JITTER * rng.random(self._true_cost.size))
@@ -120,7 +112,7 @@ class Homotopy:
         atoms = self._without_copies(np.flatnonzero(slack <= slack.min() + TIGHT))
         if len(atoms) != len(stage.components) + 1:
             raise HomotopyError("the vertex is degenerate")
-        inverse = _inverse(np.vstack([self.entries(block, rows, atoms), np.ones(len(atoms))]))
+        inverse = self.inverse_of(block, rows, atoms)
         vertex = Vertex(stage.components, -np.sign(stage.values), atoms, inverse)
         if not (inverse @ self._right(vertex, lam) >= -TIGHT).all():
             raise HomotopyError("the coefficients are not those of an optimum")
@@ -128,7 +120,7 @@ class Homotopy:
 
     def _without_copies(self, atoms: IntArray) -> IntArray:
         """Atoms of all labels have no moments in the signed coding, and so are copies of each other."""
-        if self._code[:, -1].any():
+        if self.code[:, -1].any():
             return atoms
         is_copy = atoms >= self.cost.size - self._n
         return np.append(atoms[~is_copy], atoms[is_copy][:1])
@@ -165,28 +157,35 @@ class Homotopy:
     def block_weights(self, atoms: IntArray, mass: FloatArray) -> FloatArray:
         """C w of a mixture of atoms (B x n)."""
         label_set, instance = np.divmod(atoms, self._n)
-        weights = np.empty((len(self._code), self._n))
-        for row, code in zip(weights, self._code, strict=True):
+        weights = np.empty((len(self.code), self._n))
+        for row, code in zip(weights, self.code, strict=True):
             row[:] = np.bincount(instance, code[label_set] * mass, minlength=self._n)
         return weights
 
     def entries(self, block: IntArray, rows: FloatArray, atoms: IntArray) -> FloatArray:
         """Moments of single atoms: one row for each row of features, of the block given."""
         label_set, instance = np.divmod(atoms, self._n)
-        return self._code[block][:, label_set] * rows[:, instance]
+        return self.code[block][:, label_set] * rows[:, instance]
+
+    def inverse_of(self, block: IntArray, rows: FloatArray, atoms: IntArray) -> FloatArray:
+        """That of a vertex with these constraints and atoms."""
+        try:
+            return np.linalg.inv(np.vstack([np.ones(len(atoms)), self.entries(block, rows, atoms)]))
+        except np.linalg.LinAlgError as error:
+            raise HomotopyError("the basis is singular") from error
 
     def scores(self, block: IntArray, rows: FloatArray, mu: FloatArray) -> FloatArray:
         """``f_a'mu`` for all atoms, from the rows of the components that mu belongs to."""
-        if len(self._code) == 1:
-            return np.outer(self._code[0], mu @ rows).ravel()
-        weighted = np.empty((len(self._code), self._n))
-        for b in range(len(self._code)):
+        if len(self.code) == 1:
+            return np.outer(self.code[0], mu @ rows).ravel()
+        weighted = np.empty((len(self.code), self._n))
+        for b in range(len(self.code)):
             chosen = block == b
             weighted[b] = mu[chosen] @ rows[chosen]
-        return (self._code.T @ weighted).ravel()
+        return (self.code.T @ weighted).ravel()
 
     def _right(self, vertex: Vertex, lam: FloatArray) -> FloatArray:
-        return np.append(self.tau[vertex.active] + vertex.side * lam[vertex.active], 1.0)
+        return np.append(1.0, self.tau[vertex.active] + vertex.side * lam[vertex.active])
 
     def _stop(self, vertex: Vertex, radii: tuple[FloatArray, FloatArray], fraction: float) -> Stop:
         """The pair of a vertex without the changes that break ties."""
@@ -195,182 +194,166 @@ class Homotopy:
         label_set, instance = np.divmod(vertex.atoms, self._n)
         per_label = self._spread[:, label_set] * (mass / mass.sum())
         w: FloatArray = np.stack([np.bincount(instance, part, minlength=self._n) for part in per_label])
-        mu = self._true_cost[vertex.atoms] @ vertex.inverse[:, :-1]
+        mu = self._true_cost[vertex.atoms] @ vertex.inverse[:, 1:]
         # Coefficients of the wrong sign are rounding errors, at ties.
         right_side = vertex.side * mu < 0.0
         return Stop(fraction, Stage(vertex.active[right_side], mu[right_side]), w)
 
 
 class _Walk:
-    """The state between pivots: a vertex, its masses and multipliers, moments, and slacks of other atoms."""
+    """The state between pivots: a tableau, multipliers, slacks of atoms, and the room of what depends.
 
-    _mass: FloatArray
-    _mu: FloatArray  # of the active constraints, then minus phi
-    _room: FloatArray  # of the near components, below the upper bound and above the lower one
-    _slack_of_atoms: FloatArray  # reduced costs, zero on the atoms of the vertex
+    Masses of the vertex's atoms and moments of the near components that are not active depend linearly on the
+    total mass and on the moments of the active components. The tableau has a row for each of the former and a
+    column for each of the latter, the total mass first. Columns of atoms without mass are computed when one
+    of them enters.
+    """
+
+    _row: IntArray  # the near component of each row; their number m where it is an atom
+    _atom: IntArray  # the atom of each row, where it is one
+    _has_mass: BoolArray  # of all atoms, whether they have a row
+    _room: FloatArray  # of the rows, below their upper bounds and above their lower ones
+    _slack_of_atoms: FloatArray  # reduced costs, zero where there is a row
+    _k: int  # how many columns are in use
 
     def __init__(
         self, program: Homotopy, vertex: Vertex, near: NearComponents, radii: tuple[FloatArray, FloatArray]
     ) -> None:
-        self.program, self.vertex, self.near = program, vertex, near
+        self.program, self.near = program, near
         self.fraction = 0.0
-        self._tau = program.tau[near.components]
-        self._lam = radii[0][near.components]
-        self._change = radii[1][near.components] - self._lam
         self._n_pivots = 0
-        # The bound that is met, None for an atom without mass, and the component or the atom.
-        self._event: tuple[float | None, int] = (None, 0)
-        self._refresh()
+        self._event = (0.0, 0)  # the side of the bound that is met, and the row
+        m, n = near.rows.shape
+        # After the components the total mass: one, and in no atom's moments.
+        self._tau = np.append(program.tau[near.components], 1.0)
+        self._lam = np.append(radii[0][near.components], 0.0)
+        self._change = np.append(radii[1][near.components], 0.0) - self._lam
+        self._features = np.vstack([near.rows, np.zeros(n)])
+        self._block = np.append(near.block, 0)
+        width = min(m, n * len(program.code)) + 2
+        self._tableau = np.empty((m + 1, width), order="F")
+        # For each column its component, its multiplier and the side of the bound that it is held at.
+        self._column, self._mu, self._side = np.empty(width, dtype=np.intp), np.empty(width), np.empty(width)
+        self._refresh(vertex)
+
+    @property
+    def vertex(self) -> Vertex:
+        rows, active = np.flatnonzero(self._row == len(self.near.components)), slice(1, self._k)
+        return Vertex(
+            self.near.components[self._column[active]],
+            self._side[active].copy(),
+            self._atom[rows],
+            self._tableau[rows, : self._k],
+        )
 
     def advance(self) -> bool:
         """Go to the next event, an atom without mass or a constraint that is met; False at the end."""
-        vertex, position = self.vertex, self._position
-        mass_rate = vertex.inverse[:, :-1] @ (vertex.side * self._change[position])
-        rate = self.near.moments(self.program.block_weights(vertex.atoms, mass_rate))
-        speed = np.stack((rate, -rate)) - self._change
-        lasts = steps_to_zero(self._room, speed, NEGLIGIBLE_RATE)
-        lasts[:, position] = np.inf
-        to_empty, atom = shortest(steps_to_zero(self._mass, -mass_rate, NEGLIGIBLE_RATE))
-        to_bound, met = shortest(lasts.ravel())
-        step = min(to_empty, to_bound)
+        k = self._k
+        rate = self._tableau[:, :k] @ (self._side[:k] * self._change[self._column[:k]])
+        speed = np.array((rate, -rate))
+        speed -= self._change[self._row]
+        step, met = shortest(steps_to_zero(self._room, speed, NEGLIGIBLE_RATE).ravel())
         if self.fraction + step >= 1.0:
             return False
-        side, component = divmod(met, len(rate))
-        self._event = (None, atom) if to_empty <= to_bound else (SIDES[side], component)
+        side, row = divmod(met, len(rate))
+        self._event = (SIDES[side], row)
         self.fraction += step
-        self._mass = self._mass + step * mass_rate
-        self._room -= step * speed
+        speed *= step
+        self._room -= speed
         return True
 
     def pivot(self) -> None:
-        """To the vertex on the other side of the event."""
-        side, index = self._event
-        if side is None:
-            self._remove_atom(index)
+        """To the vertex on the other side of the event: what met a bound stays there, and another moves."""
+        (side, r), k = self._event, self._k
+        leaving = self._column[k] = self._row[r]
+        row = self._tableau[r, :k].copy()
+        # 1) Move the multipliers until an atom has no slack left, which enters, or one of them becomes zero.
+        slack_rate = self._price(np.append(row, -1.0), self._column[: k + 1])
+        slack_rate *= side
+        slack_rate[self._has_mass] = 0.0
+        to_atom, atom = shortest(steps_to_zero(self._slack_of_atoms, slack_rate, NEGLIGIBLE_PIVOT))
+        sides, mu_rate = self._side[:k], side * row
+        to_column, q = shortest(steps_to_zero(-sides * self._mu[:k], sides * mu_rate, NEGLIGIBLE_PIVOT))
+        step = min(to_atom, to_column)
+        if not np.isfinite(step):
+            raise HomotopyError("no vertex follows")
+        self._mu[:k] += step * mu_rate
+        slack_rate *= step
+        self._slack_of_atoms -= slack_rate
+        # 2) Exchange what met its bound for what enters.
+        enters_atom, is_atom = to_atom <= to_column, leaving == len(self.near.components)
+        column = self._column_of(atom) if enters_atom else self._tableau[:, q].copy()
+        column = self._exchange(r, row, column)
+        if is_atom:
+            self._has_mass[self._atom[r]] = False
+            self._slack_of_atoms[self._atom[r]] = step
+        if enters_atom:
+            q = k
+            self._has_mass[atom] = True
+            self._slack_of_atoms[atom] = 0.0
+            self._row[r], self._atom[r] = len(self.near.components), atom
+            self._room[:, r] = np.inf, 0.0
         else:
-            self._add_constraint(index, side)
+            entering = self._row[r] = self._column[q]
+            other = 2.0 * (self._lam[entering] + self.fraction * self._change[entering])
+            self._room[:, r] = (0.0, other) if self._side[q] > 0.0 else (other, 0.0)
+        # 3) Columns: that of a constraint takes the free place, that of an atom is not kept.
+        if not is_atom:
+            self._k = max(k, q + 1)
+            self._tableau[:, q] = column
+            self._column[q], self._mu[q], self._side[q] = leaving, -side * step, side
+        elif q < k:
+            self._k = last = k - 1
+            for values in (self._tableau.T, self._column, self._mu, self._side):
+                values[q] = values[last]
         self._n_pivots += 1
         if self._n_pivots % REFRESH_EVERY == 0:
-            self._refresh()
+            self._refresh(self.vertex)
 
-    def _remove_atom(self, r: int) -> None:
-        """Atom r leaves: its dual constraint gets slack, and mu moves along minus its row of the inverse."""
-        vertex = self.vertex
-        row = vertex.inverse[r]
-        rate = self._price(row)
-        rate[vertex.atoms] = 0.0
-        rate[vertex.atoms[r]] = 1.0
-        atom, q = self._dual_step(-row, rate)
-        if atom is not None:
-            column = np.append(self._entries_of_atom(atom), 1.0)
-            row /= (new := vertex.inverse @ column)[r]
-            new[r] = 0.0
-            _add_outer(vertex.inverse, -new, row)
-            atoms = vertex.atoms.copy()
-            atoms[r], self._mass[r] = atom, 0.0
-            self.vertex = replace(vertex, atoms=atoms)
-            return
-        smaller = np.asfortranarray(np.delete(vertex.inverse, r, axis=0))
-        _add_outer(smaller, smaller[:, q] / -row[q], row)
-        self._mass, self._mu = np.delete(self._mass, r), np.delete(self._mu, q)
-        active, side = np.delete(vertex.active, q), np.delete(vertex.side, q)
-        self._move(Vertex(active, side, np.delete(vertex.atoms, r), np.delete(smaller, q, axis=1)))
+    def _exchange(self, r: int, row: FloatArray, column: FloatArray) -> FloatArray:
+        """Let row r and a column change places; returns the column of what was row r."""
+        pivot = column[r]
+        column /= pivot
+        column[r] = 1.0 + 1.0 / pivot
+        # In place: the first columns of a matrix in Fortran order.
+        dger(-1.0, column, row, a=self._tableau[:, : self._k], overwrite_x=0, overwrite_y=0, overwrite_a=1)
+        column[r] = 1.0 / pivot
+        return column
 
-    def _add_constraint(self, j: int, side: float) -> None:
-        """Near component j enters: its multiplier leaves zero, and the other multipliers adapt."""
-        vertex, component = self.vertex, self.near.components[j]
-        block, rows = self.near.block[[j]], self.near.rows[[j]]
-        on_atoms = self.program.entries(block, rows, vertex.atoms)[0]
-        combined = on_atoms @ vertex.inverse
-        own = self.program.scores(block, rows, np.ones(1))
-        rate = side * (own - self._price(combined))
-        rate[vertex.atoms] = 0.0
-        atom, q = self._dual_step(side * combined, rate)
-        multiplier = -side * self._last_step
-        if atom is not None:
-            column = np.append(self._entries_of_atom(atom), 1.0)
-            inverse = _bordered(vertex.inverse, column, on_atoms, float(own[atom]))
-            self._mass = np.append(self._mass, 0.0)
-            self._mu = np.insert(self._mu, -1, multiplier)
-            active, sides = np.append(vertex.active, component), np.append(vertex.side, side)
-            self._move(Vertex(active, sides, np.append(vertex.atoms, atom), inverse))
-            return
-        active, sides = vertex.active.copy(), vertex.side.copy()
-        active[q], sides[q], self._mu[q] = component, side, multiplier
-        column = vertex.inverse[:, q]
-        column /= combined[q]
-        combined[q] = 0.0
-        _add_outer(vertex.inverse, -column, combined)
-        self._move(Vertex(active, sides, vertex.atoms, vertex.inverse))
+    def _column_of(self, atom: int) -> FloatArray:
+        """How the rows depend on the mass of an atom that has none."""
+        entries = self.program.entries(self._block, self._features, np.array([atom]))[:, 0]
+        of_columns = entries[self._column[: self._k]]
+        of_columns[0] = 1.0
+        column: FloatArray = entries[self._row] - self._tableau[:, : self._k] @ of_columns
+        return column
 
-    def _dual_step(self, direction: FloatArray, rate: FloatArray) -> tuple[int | None, int]:
-        """Move mu and phi until an atom has no slack left, which enters, or a multiplier becomes zero.
+    def _price(self, multipliers: FloatArray, components: IntArray) -> FloatArray:
+        """For all atoms the product of their entries with multipliers, the first that of the total mass."""
+        scores = self.program.scores(self._block[components], self._features[components], multipliers)
+        scores += multipliers[0]
+        return scores
 
-        Returns the atom, or None and the position of the constraint that leaves.
-        """
-        side = self.vertex.side
-        to_atom, atom = shortest(steps_to_zero(self._slack_of_atoms, -rate, NEGLIGIBLE_PIVOT))
-        multipliers, change = -side * self._mu[:-1], side * direction[:-1]
-        to_constraint, constraint = shortest(steps_to_zero(multipliers, change, NEGLIGIBLE_PIVOT))
-        self._last_step = min(to_atom, to_constraint)
-        if not np.isfinite(self._last_step):
-            raise HomotopyError("no vertex follows")
-        self._mu = self._mu + self._last_step * direction
-        self._slack_of_atoms = self._slack_of_atoms + self._last_step * rate
-        if to_atom <= to_constraint:
-            self._slack_of_atoms[atom] = 0.0
-            return atom, 0
-        return None, constraint
-
-    def _move(self, vertex: Vertex) -> None:
-        self.vertex = vertex
-        self._position = np.searchsorted(self.near.components, vertex.active)
-        self._block, self._rows = self.near.block[self._position], self.near.rows[self._position]
-
-    def _price(self, multipliers: FloatArray) -> FloatArray:
-        """For all atoms the product of their column with multipliers of the active rows and the total."""
-        return self.program.scores(self._block, self._rows, multipliers[:-1]) + multipliers[-1]
-
-    def _entries_of_atom(self, atom: int) -> FloatArray:
-        return self.program.entries(self._block, self._rows, np.array([atom]))[:, 0]
-
-    def _refresh(self) -> None:
+    def _refresh(self, vertex: Vertex) -> None:
         """Compute everything from the sets of atoms and constraints alone."""
-        vertex, program = self.vertex, self.program
-        self._move(vertex)
-        entries = program.entries(self._block, self._rows, vertex.atoms)
-        inverse = _inverse(np.vstack([entries, np.ones(len(vertex.atoms))]))
-        self.vertex = replace(vertex, inverse=inverse)
-        lam, at = self._lam + self.fraction * self._change, self._position
-        self._mass = inverse @ np.append(self._tau[at] + vertex.side * lam[at], 1.0)
-        deviation = self.near.moments(program.block_weights(vertex.atoms, self._mass)) - self._tau
-        self._room = lam - np.outer(SIDES, deviation)
-        self._mu = program.cost[vertex.atoms] @ inverse
-        self._slack_of_atoms = program.cost - self._price(self._mu)
-
-
-def _inverse(matrix: FloatArray) -> FloatArray:
-    try:
-        return np.asfortranarray(np.linalg.inv(matrix))
-    except np.linalg.LinAlgError as error:
-        raise HomotopyError("the basis is singular") from error
-
-
-def _add_outer(matrix: FloatArray, column: FloatArray, row: FloatArray) -> None:
-    """Add ``column row'`` to a matrix in Fortran order, in place."""
-    dger(1.0, column, row, a=matrix, overwrite_x=0, overwrite_y=0, overwrite_a=1)
-
-
-def _bordered(inverse: FloatArray, column: FloatArray, row: FloatArray, corner: float) -> FloatArray:
-    """The inverse with a new last column and a new last but one row; the given one is overwritten."""
-    k = len(inverse)
-    left, below = inverse @ column, row @ inverse
-    complement = corner - row @ left
-    others = np.append(np.arange(k - 1), k)
-    grown = np.empty((k + 1, k + 1), order="F")
-    _add_outer(inverse, left / complement, below)
-    grown[:k, : k - 1], grown[:k, k] = inverse[:, :-1], inverse[:, -1]
-    grown[:k, k - 1] = -left / complement
-    grown[k, others] = -below / complement
-    grown[k, k - 1] = 1.0 / complement
-    return grown
+        program, near, atoms = self.program, self.near, vertex.atoms
+        m, k = len(near.components), len(atoms)
+        active = np.searchsorted(near.components, vertex.active)
+        others = np.delete(np.arange(m), active)
+        inverse = program.inverse_of(near.block[active], near.rows[active], atoms)
+        # 1) The tableau, its rows and columns.
+        self._k, self._row = k, np.append(np.full(k, m), others)
+        self._atom = np.append(atoms, np.zeros_like(others))
+        self._column[:k], self._side[:k] = np.append(m, active), np.append(0.0, vertex.side)
+        self._tableau[:k, :k] = inverse
+        self._tableau[k:, :k] = program.entries(near.block[others], near.rows[others], atoms) @ inverse
+        # 2) Where the rows stand.
+        lam, held = self._lam + self.fraction * self._change, self._column[:k]
+        value = self._tableau[:, :k] @ (self._tau[held] + self._side[:k] * lam[held])
+        self._room = lam[self._row] - np.outer(SIDES, value - self._tau[self._row])
+        self._room[0, :k], self._room[1, :k] = np.inf, value[:k]
+        # 3) Multipliers and slacks.
+        self._mu[:k] = program.cost[atoms] @ inverse
+        self._has_mass = np.zeros(program.cost.size, dtype=bool)
+        self._has_mass[atoms] = True
+        self._slack_of_atoms = program.cost - self._price(self._mu[:k], held)

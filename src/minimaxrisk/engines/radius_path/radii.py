@@ -35,7 +35,7 @@ from minimaxrisk.engines.radius_path.homotopy import (
     Vertex,
 )
 from minimaxrisk.engines.solution import EngineSettings, Stage, drop_small_coefficients
-from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
+from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 # The largest gap of a solved radius.
@@ -43,8 +43,9 @@ GAP = 1e-8
 # Violations up to this size are rounding errors.
 VIOLATION = 1e-10
 # Components that the homotopy sees between two passes over all of them: those this near to their bounds, and
-# so many at first. The radii shrink by at most this factor between two passes.
-NEAR, FIRST_COMPONENTS, SHRINKAGE = 0.75, 50, 0.88
+# so many at first. The radii shrink by at most this factor between two passes, unless the last part of the
+# way took no pivot.
+NEAR, FIRST_COMPONENTS, SHRINKAGE = 0.7, 50, 0.88
 # The path has about as many pivots as there are instances; with more of them than this for each radius the
 # interior point takes less time (measured on five data sets and on simulated ones).
 INSTANCES_PER_RADIUS = 5
@@ -196,7 +197,11 @@ class _Follower:
     def __init__(self, family: RadiusFamily, *, keep_all: bool) -> None:
         self._family, self._keep_all = family, keep_all
         self._n_failures = 0
-        # None before the first radius, and where following failed.
+        self._is_quiet = True  # whether the last part of the way took no pivot
+        # None before the first radius, where the first vertex needs radii so many times larger, and where
+        # following failed.
+        self._times_larger = 1.0
+        self._components: IntArray = np.empty(0, dtype=np.intp)
         self._radius: float | None = None
         n = family.problem.n_instances
         self._budget = MOST_PIVOTS if keep_all else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
@@ -204,7 +209,7 @@ class _Follower:
 
     def go_to(self, radius: float) -> list[SolvedRadius]:
         """The pair at ``radius``, after those met on the way if all are to be kept."""
-        if self._radius is not None or self._starts_from_nothing():
+        if self._radius is not None or self._starts_from_nothing(radius):
             try:
                 return self._follow(radius)
             except HomotopyError:
@@ -214,15 +219,19 @@ class _Follower:
             self._take_up(solved)
         return [solved]
 
-    def _starts_from_nothing(self) -> bool:
+    def _starts_from_nothing(self, radius: float) -> bool:
         """Start at radii so large that the first vertex is optimal, unless following has failed before."""
-        problem = self._family.problem
+        problem, lam = self._family.problem, self._family.at(radius).lam.ravel()
         if self._n_failures:
             return False
-        self._vertex = self._homotopy.start()
-        self._components = by_correlation(problem, problem.objective, FIRST_COMPONENTS)
-        deviation = np.abs(self._homotopy.moments_of(self._vertex, problem.lam.ravel()) - problem.tau.ravel())
-        self._lam = np.maximum(problem.lam.ravel(), 1.001 * deviation)
+        vertex = self._homotopy.start()
+        deviation = np.abs(self._homotopy.moments_of(vertex, lam) - self._homotopy.tau)
+        varies = lam > SMALLEST_RADIUS
+        self._times_larger = max(1.0, float((deviation[varies] / lam[varies]).max(initial=0.0)))
+        enough = np.maximum(lam * self._times_larger, 1.001 * deviation)
+        self._arrive(vertex, None, enough, deviation)
+        first = by_correlation(problem, problem.objective, FIRST_COMPONENTS)
+        self._components = np.union1d(self._components, first)
         return True
 
     def _take_up(self, solved: SolvedRadius) -> None:
@@ -238,29 +247,39 @@ class _Follower:
         if (deviation <= lam + VIOLATION).all():
             self._arrive(vertex, solved.radius, lam, deviation)
 
-    def _arrive(self, vertex: Vertex, radius: float, lam: FloatArray, deviation: FloatArray) -> None:
+    def _arrive(self, vertex: Vertex, radius: float | None, lam: FloatArray, deviation: FloatArray) -> None:
         """Take the vertex, and the components near to their bounds there."""
         self._components = np.union1d(np.flatnonzero(deviation > NEAR * lam), vertex.active)
         self._vertex, self._lam, self._radius = vertex, lam, radius
 
     def _follow(self, radius: float) -> list[SolvedRadius]:
-        start = radius if self._radius is None else self._radius
-        n_parts = max(1, int(np.ceil((np.log(radius) - np.log(start)) / np.log(SHRINKAGE))))
         last_pivot = self._homotopy.n_pivots + self._budget
+        if self._radius is None:
+            largest = self._lam
+            for times in _between(self._times_larger, 1.0)[1:-1]:
+                self._walk_to(None, largest * (times / self._times_larger), last_pivot)
+            parts = np.array([radius])
+        else:
+            parts = _between(self._radius, radius)[-1 if self._is_quiet else 1 :]
         kept: list[SolvedRadius] = []
-        for part in [*np.geomspace(start, radius, n_parts + 1)[1:-1], radius]:
+        for part in parts.tolist():
             met = self._advance(part, last_pivot)
             if self._keep_all or part == radius:
                 kept += [self._certified(*one) for one in met]
         return kept
 
     def _advance(self, radius: float, last_pivot: int) -> list[tuple[float, Stop, FloatArray]]:
-        """Radii, stops and their moments on the way to ``radius``.
-
-        Follow the vertex; again with more components as long as others are violated.
-        """
-        problem, lam = self._family.problem, self._family.at(radius).lam.ravel()
+        """Radii, stops and their moments on the way to ``radius``."""
         start = radius if self._radius is None else self._radius
+        stops, moments = self._walk_to(radius, self._family.at(radius).lam.ravel(), last_pivot)
+        met = [start + stop.fraction * (radius - start) for stop in stops[:-1]]
+        return list(zip([*met, radius], stops, moments, strict=True))
+
+    def _walk_to(
+        self, radius: float | None, lam: FloatArray, last_pivot: int
+    ) -> tuple[list[Stop], FloatArray]:
+        """Follow the vertex; again with more components as long as others are violated."""
+        problem, n_before = self._family.problem, self._homotopy.n_pivots
         while True:
             # 1) Follow the vertex with the near components alone.
             near = NearComponents(problem, self._components)
@@ -278,9 +297,9 @@ class _Follower:
             if len(violated) == 0:
                 break
             self._components = np.union1d(self._components, violated)
+        self._is_quiet = self._homotopy.n_pivots == n_before
         self._arrive(vertex, radius, lam, np.abs(moments[-1] - problem.tau).ravel())
-        met = [start + stop.fraction * (radius - start) for stop in stops[:-1]]
-        return list(zip([*met, radius], stops, moments, strict=True))
+        return stops, moments
 
     def _violated(self, stops: list[Stop], moments: FloatArray, lam: FloatArray) -> IntArray:
         """Components that the homotopy did not see and that are violated at a stop."""
@@ -293,9 +312,17 @@ class _Follower:
 
     def _certified(self, radius: float, stop: Stop, moments: FloatArray) -> SolvedRadius:
         problem = self._family.at(radius)
-        upper = upper_bound(problem, problem.objective, stop.stage.expand(*problem.tau.shape))
+        upper = upper_bound_of_some(problem, problem.objective, stop.stage.components, stop.stage.values)
         inside = lower_bound(problem, problem.objective, stop.distribution, moments)
         return self._family.solved(radius, stop.stage, upper, inside.bound)
+
+
+def _between(larger: float, smaller: float) -> FloatArray:
+    """Both, and numbers between them that shrink by no more than the factor allowed between two passes."""
+    n_parts = max(1, int(np.ceil((np.log(smaller) - np.log(larger)) / np.log(SHRINKAGE))))
+    between = np.geomspace(larger, smaller, n_parts + 1)
+    between[-1] = smaller
+    return between
 
 
 def _refined(family: RadiusFamily, solved: list[SolvedRadius]) -> list[SolvedRadius]:
