@@ -118,7 +118,7 @@ def test_every_item_writes_its_table_figures_and_the_summary(small_run):
 
 
 def test_the_command_knows_every_item_and_suite():
-    pages = {"page", "large-data-page", "summaries"}
+    pages = {"page", "large-data-page", "accelerators-page", "summaries"}
     assert {command.name for command in app.registered_commands} == {*EVERY_ITEM, *SUITES, *pages}
     papers = (PAPER_ITEMS, SECOND_PAPER_ITEMS)
     suites = (*papers, GUARANTEE_ITEMS, ACCURACY_ITEMS, RIVAL_ITEMS, SCALE_ITEMS)
