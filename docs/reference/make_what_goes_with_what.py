@@ -18,8 +18,8 @@ CLASSIFIERS = (
 TEXT = """# What goes with what
 
 Functions need something of a model, and say what to use where it is missing. A pipeline or a search will do
-where a model will; `permutation_test` takes no search, whose radius labels have chosen. `error_bound` counts
-errors on left-out samples, and takes groups but no weights.
+where a model will, but for `check_data` and `save_model`, which take the model itself; `permutation_test`
+takes no search, whose radius labels have chosen. `error_bound` judges any classifier by left-out samples.
 
 """
 

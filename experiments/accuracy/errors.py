@@ -143,8 +143,8 @@ def _claims(errors: Errors) -> list[Claim]:
         gap, error = float(values.mean()), _error_of_mean(values)
         claims.append(
             Claim(
-                f"The {ours} errs less, on average, than the best of the tuned others.",
-                "holds" if gap < 0.0 else "does not hold",
+                f"The {ours} errs no more, on average, than the best of the tuned others.",
+                "holds" if gap <= 0.0 else "does not hold",
                 f"Nearest: {best}; difference {gap:+.4f} ± {error:.4f} over {len(values)} data sets, smaller "
                 f"on {int((values < 0).sum())}, larger on {int((values > 0).sum())}.",
             )

@@ -152,7 +152,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
     header = ["study", "samples x features, classes", "CPU time", "peak memory"]
     caption = (
         "`minimaxrisk fit study.npz --report report.html` from start to end, with what a report computes "
-        "by default (199 permutations, 10 folds, 12 radii); medians of "
+        "by default (199 permutations, 10 folds, 5 radii); medians of "
         f"{settings.time_repetitions}."
     )
     if settings.baseline:

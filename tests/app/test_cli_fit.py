@@ -75,7 +75,7 @@ def fit_json(capsys, *arguments):
 def scores(text):
     """The header, the samples and the scores."""
     header, *rows = csv.reader(text.splitlines())
-    places = [i for i, name in enumerate(header) if name.startswith("score_")]
+    places = [i for i, name in enumerate(header) if name.startswith("draw_")]
     return header, [row[0] for row in rows], np.array([[row[i] for i in places] for row in rows], dtype=float)
 
 
@@ -495,8 +495,8 @@ class TestPredict:
             "possible",
             "probability_ill",
             "probability_well",
-            "score_ill",
-            "score_well",
+            "draw_ill",
+            "draw_well",
             "on_training_scale",
         ]
         assert samples == SAMPLES
@@ -629,7 +629,7 @@ class TestPredict:
         _, out, _ = run(capsys, "predict", model, table, "--json")
         first = json.loads(out)["predictions"][0]
         assert first["sample"] == SAMPLES[0]
-        assert first["scores"] == dict(
+        assert first["draws"] == dict(
             zip(["ill", "well"], fitted.predict_proba(values())[0].tolist(), strict=True)
         )
         assert sum(first["probabilities"].values()) == pytest.approx(1.0)
@@ -667,7 +667,7 @@ class TestPredict:
         assert run(capsys, "fit", table, "--target", "diagnosis", "--out", path, "--folds", 0)[0] == 0
         _, out, err = run(capsys, "predict", path, table)
         assert "Neither probabilities nor possible classes are given" in err
-        assert out.startswith("sample,prediction,score_ill,score_well,on_training_scale")
+        assert out.startswith("sample,prediction,draw_ill,draw_well,on_training_scale")
 
 
 class TestScale:

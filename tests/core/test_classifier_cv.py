@@ -33,6 +33,7 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators import classifier_cv
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.guarantees.certified import Certified
 from minimaxrisk.solvers import InteriorPoint
 
 RADII = [0.4, 1.7, 5.0]
@@ -379,6 +380,14 @@ def test_the_estimator_is_left_as_it_is(study):
     assert not hasattr(estimator, "coef_")
     assert model.estimator_.radius == model.radius_
     assert model.estimator_.coverage_ is None
+
+
+def test_what_every_certified_fit_stores_is_there(study):
+    model = MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2).fit(*study)
+    stored = set(Certified.__annotations__) - {"_set_kind"}
+    assert "coverage_" in stored
+    for name in stored:
+        np.testing.assert_equal(getattr(model, name), getattr(model.estimator_, name))
 
 
 def test_one_warning_that_a_radius_chosen_by_labels_makes_a_score(study):

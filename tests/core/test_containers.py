@@ -14,7 +14,9 @@ from scipy import sparse
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
     error_bound,
     minimax_risk_path,
     permutation_test,
@@ -436,11 +438,29 @@ def test_empty_columns_are_told_of_only_where_the_answer_is_large(monkeypatch, d
     assert [f"10 x {d} entries takes about 14 GB" in str(one.message) for one in caught] == [True] * is_told
 
 
-def test_a_fit_warns(study, monkeypatch):
+@pytest.mark.parametrize(
+    "model",
+    [
+        MinimaxRiskClassifier(),
+        MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2),
+        MinimaxRiskEnsembleClassifier(n_estimators=2, subsample=0.5, complementary=True, random_state=0),
+    ],
+)
+def test_a_fit_warns_once_before_it_begins(study, monkeypatch, model):
     monkeypatch.setattr(fit_support, "LONG", 0.0)
-    with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about") as caught:
-        MinimaxRiskClassifier().fit(*study)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(*study)
+    assert [one.category for one in caught].count(LargeFitWarning) == 1
+    assert "a fit of 60 x 900 entries takes about" in str(caught[0].message)
     assert caught[0].filename == __file__
+
+
+def test_a_kernel_warns_of_its_matrices(study, monkeypatch):
+    monkeypatch.setattr(environment, "ALWAYS_FREE", 0.0)
+    monkeypatch.setattr(environment, "free_memory", lambda: 1e5)
+    with pytest.warns(LargeFitWarning, match=r"60 samples takes about 0\.00017 GB .* leave out samples"):
+        MinimaxRiskKernelClassifier().fit(*study)
 
 
 PEAK = """

@@ -9,11 +9,12 @@ import pytest
 from scipy import sparse, stats
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from minimaxrisk import MinimaxRiskClassifier, error_bound
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskClassifierCV, error_bound
 from minimaxrisk.guarantees.counting import clopper_pearson_limit
 
 by_holdout = partial(error_bound, method="holdout")
@@ -115,6 +116,21 @@ def test_a_class_that_is_held_out_as_a_whole_is_misclassified(data):
     assert (rare.n_test, rare.n_errors, rare.limit) == (1, 1, 1.0)
     assert bound.n_errors >= 1
     assert "learned nothing of 'rare', which had no sample to fit on" in bound.statement
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda model: model,
+        lambda model: make_pipeline(StandardScaler(), model),
+        lambda model: MinimaxRiskClassifierCV(model, radii=[1.0, 2.0], cv=2),
+        lambda model: GridSearchCV(model, {"radius": [1.0, 2.0]}, cv=2),
+    ],
+)
+def test_a_rule_that_draws_its_labels_is_named(data, wrap):
+    draws = wrap(MinimaxRiskClassifier(deterministic=False, random_state=0))
+    assert error_bound(draws, *data, method="holdout", random_state=0).rule == "randomized"
+    assert error_bound(wrap(MinimaxRiskClassifier()), *data, method="holdout").rule == "predict"
 
 
 @pytest.mark.parametrize(

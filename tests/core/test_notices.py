@@ -56,7 +56,11 @@ def told_by(fit):
 LOSING = {
     "box": (MinimaxRiskClassifier(), r"MinimaxRiskKernelClassifier\(kernel='rbf'\) or marginal='empirical'"),
     "ball": (MinimaxRiskKernelClassifier(), "kernel='rbf' on scaled columns or marginal='empirical'"),
-    "ensemble": (MinimaxRiskEnsembleClassifier(n_estimators=12, random_state=0), "a smaller radius"),
+    "ensemble": (MinimaxRiskEnsembleClassifier(n_estimators=12, random_state=0), "radius of estimator"),
+    "ensemble with a bound": (
+        MinimaxRiskEnsembleClassifier(n_estimators=12, radius="bootstrap", random_state=0),
+        "a smaller radius of estimator",
+    ),
     "selector": (MinimaxRiskSelector(), "a smaller radius"),
     "sets": (PredictionSets(MinimaxRiskClassifier(), random_state=0), "a smaller radius"),
     "pipeline": (PIPELINE, "a smaller radius"),

@@ -11,6 +11,7 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
+    PredictionSets,
     compare,
     error_bound,
     permutation_test,
@@ -18,6 +19,7 @@ from minimaxrisk import (
     worst_case,
 )
 from minimaxrisk.analysis.cross_validation import stratified_folds
+from minimaxrisk.app.report.gathering import n_folds_of_choice
 from minimaxrisk.samples.validation import labels_of_units, units_of_labels
 
 N = 24
@@ -140,6 +142,16 @@ def test_every_function_takes_pairs():
     kernel = MinimaxRiskKernelClassifier(radius="bootstrap", random_state=0).fit(X, y, groups=patient)
     assert verify(kernel, X, y, groups=patient).valid
     compare({"a": MinimaxRiskClassifier(), "b": MinimaxRiskClassifier(radius=2.0)}, X, y, groups=patient)
+    assert n_folds_of_choice(y, patient) == 5
+
+
+def test_judges_of_sets_learn_from_pairs():
+    X, y, patient = pairs(effect=1.0)
+    sets = PredictionSets(MinimaxRiskClassifier(), cv=3, random_state=0).fit(X, y, groups=patient)
+    for judge, share in zip(sets.left_out_.judges, sets.left_out_.shares.T, strict=True):
+        rest = share == 0.0
+        alike = MinimaxRiskClassifier().fit(X[rest], y[rest], groups=patient[rest])
+        np.testing.assert_allclose(judge.model.lambda_, alike.lambda_)
 
 
 def test_three_classes_and_other_codings_are_refused():

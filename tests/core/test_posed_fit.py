@@ -29,6 +29,7 @@ from minimaxrisk.guarantees.posed_fit import (
     is_label_free,
     pose_as_fitted,
     pose_with,
+    reason_against_features,
     training_data_of,
 )
 from minimaxrisk.uncertainty.rules import Multiple
@@ -203,6 +204,11 @@ class Normalizer(StandardScaler):
 )
 def test_what_is_known_not_to_look_at_labels(transformer, is_free):
     assert is_label_free(transformer) is is_free
+
+
+def test_a_step_that_draws_without_a_seed_is_told_so():
+    assert reason_against_features(make_pipeline(StandardScaler(), PCA(2))).endswith("set its random_state")
+    assert "looking at the labels" in reason_against_features(SelectKBest())
 
 
 def test_the_model_within_a_search_over_a_pipeline(study):

@@ -117,21 +117,6 @@ def examples(name):
     return [code for language, code in blocks(DOCS / name) if language == "python"]
 
 
-def test_the_page_about_the_command_line_loads_a_model(tmp_path, monkeypatch, capsys):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("skops", reason="comes with the extra 'app'")
-    monkeypatch.chdir(tmp_path)
-    study = make_expression(40, 20, random_state=0)
-    frame = pandas.DataFrame(study.data, columns=study.feature_names).assign(group=study.target)
-    frame.to_csv("study.csv", index=False)
-    assert main(["fit", "study.csv", "--target", "group", "--out", "model.skops", "--no-guarantee"]) == 0
-    capsys.readouterr()
-    (code,) = examples("command_line.md")
-    names = {"frame": frame}
-    exec(code, names)
-    assert names["probabilities"].shape == (40, 2)
-
-
 def test_the_page_about_production_answers_requests(tmp_path, monkeypatch):
     pytest.importorskip("skops", reason="comes with the extra 'app'")
     monkeypatch.chdir(tmp_path)

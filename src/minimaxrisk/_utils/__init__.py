@@ -1,1 +1,1 @@
-"""What every room uses and none owns: array types, atomic files, processes, threads, warnings, versions."""
+"""What every room uses and none owns: array types, processes, threads, warnings, versions."""

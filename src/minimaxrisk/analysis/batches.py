@@ -18,9 +18,9 @@ from minimaxrisk._utils.arrays import IntArray, columns_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.certified import Estimator, columns_used_by
-from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
-from minimaxrisk.samples.validation import codes_of_groups, differences_within
+from minimaxrisk.guarantees.certified import Estimator, columns_used_by, fitted_for
+from minimaxrisk.guarantees.posed_fit import check_classes
+from minimaxrisk.samples.validation import check_training_data, codes_of_groups, differences_within
 
 # The batch counts as predictable if chance alone would make so few errors with at most this probability.
 SIGNIFICANCE = 0.01
@@ -136,8 +136,8 @@ def check_batches(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier
-        A fitted classifier.
+    model : estimator
+        A fitted classifier of this library, alone, at the end of a pipeline, or in a search.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The instances that it was fitted on.
     y, batch : array-like of shape (n_samples,)
@@ -172,8 +172,8 @@ def check_batches(
     False
     """
     check_n_folds(n_folds)
-    fit = PosedFit(model, X, y)
-    fitted, data = fit.model, fit.data
+    fitted, before = fitted_for(model, "check_batches")
+    data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
     check_classes(fitted, data)
     codes = codes_of_groups(batch, len(data.labels), argument="batch")
     names = np.asarray(batch)[np.unique(codes, return_index=True)[1]].astype(str)

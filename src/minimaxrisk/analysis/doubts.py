@@ -581,8 +581,8 @@ def check_data(
         The instances; a data frame has names of features and samples.
     y : array-like of shape (n_samples,)
         Their labels.
-    model : MinimaxRiskClassifier or None, default=None
-        A classifier that was fitted on these data. With it, what its columns give away is looked for too.
+    model : classifier of this library or None, default=None
+        Fitted on these data. With it, what its columns give away is looked for too.
     groups, batch : array-like of shape (n_samples,) or None, default=None
         Samples that are not independent, such as measurements of one patient, have the same entry in
         ``groups``, and those measured together in ``batch``, which needs ``model``.

@@ -34,8 +34,9 @@ from scipy.stats import spearmanr
 from sklearn.utils import check_array
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, dense_columns
-from minimaxrisk.guarantees.certified import Estimator, columns_used_by
-from minimaxrisk.guarantees.posed_fit import PosedFit, check_classes
+from minimaxrisk.guarantees.certified import Estimator, columns_used_by, fitted_for
+from minimaxrisk.guarantees.posed_fit import check_classes
+from minimaxrisk.samples.validation import check_training_data
 
 # Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.3% of the honest
 # samples are beyond these limits, and all of those in logarithms, 100 times as large or standardised.
@@ -269,8 +270,8 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     Parameters
     ----------
     model : estimator
-        A fitted classifier of this library that has a certificate, alone, at the end of a pipeline that keeps
-        the columns, or in a search.
+        A fitted classifier of this library, alone, at the end of a pipeline that keeps the columns, or in a
+        search.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
         The instances that it was fitted on.
     y : array-like of shape (n_samples,)
@@ -296,11 +297,11 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     >>> scale.compare(100 * X[400:401]).whole
     True
     """
-    fit = PosedFit(model, X, y)
-    fitted, data = fit.model, fit.data
+    fitted, before = fitted_for(model, "training_scale")
+    data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
     check_classes(fitted, data)
     seen = data.X if before_scaling is None else before_scaling
-    if fit.transformer is not None and before_scaling is None:
+    if before is not None and before_scaling is None:
         seen = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan")
         if not sparse.issparse(seen) and np.isnan(seen).any():
             raise ValueError(

@@ -445,7 +445,8 @@ def _packed(model: SavedModel) -> bytes:
     strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))
     if strange:
         raise ValueError(
-            f"a model file holds no code, and this model refers to {', '.join(strange)}; use a named kernel."
+            f"a model file holds no code, and this model refers to {', '.join(strange)}; use a "
+            "named kernel, or a named scoring."
         )
     manifest = {
         "format": FORMAT,
@@ -531,7 +532,7 @@ def _loaded(content: bytes, path: Path) -> dict[str, Any]:
             f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
         )
     if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), Classifier):
-        raise ValueError(f"{path} does not hold a MinimaxRiskClassifier or an ensemble of them; {AGAIN}.")
+        raise ValueError(f"{path} does not hold a classifier with a certificate; {AGAIN}.")
     return parts
 
 

@@ -25,9 +25,9 @@ from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions,
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.radius_path.radii import GAP, RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fit_support import SCORE, start_over
+from minimaxrisk.estimators.fit_support import SCORE, start_over, warn_about_work
 from minimaxrisk.estimators.prediction import ProbabilityMixin, predicted_classes
-from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.exceptions import LargeFitWarning, UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
@@ -420,6 +420,10 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         The labels, and coefficients and constants of ``estimator_``.
     worst_case_error_, worst_case_error_lower_ : float
         Its certified bounds on R* at the chosen radius; see the notes.
+    optimality_gap_, worst_case_distribution_ : float and ndarray
+        The difference of the two, and a distribution that proves the lower one.
+    coverage_, coverage_remarks_, radius_seed_, coding_ : object
+        What the uncertainty set is, as for ``estimator_``; a chosen radius has no coverage.
     selected_features_, n_features_selected_, feature_importances_ : ndarray or int
         Its selected columns, their number, and the importances of all columns.
     n_features_in_ : int
@@ -459,6 +463,12 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     radius_: float = _of_estimator("radius_")
     worst_case_error_: float = _of_estimator("worst_case_error_")
     worst_case_error_lower_: float = _of_estimator("worst_case_error_lower_")
+    optimality_gap_: float = _of_estimator("optimality_gap_")
+    worst_case_distribution_: FloatArray = _of_estimator("worst_case_distribution_")
+    coverage_: float | None = _of_estimator("coverage_")
+    coverage_remarks_: tuple[str, ...] = _of_estimator("coverage_remarks_")
+    radius_seed_: int = _of_estimator("radius_seed_")
+    coding_: str = _of_estimator("coding_")
     selected_features_: IntArray = _of_estimator("selected_features_")
     n_features_selected_: int = _of_estimator("n_features_selected_")
     feature_importances_: FloatArray = _of_estimator("feature_importances_")
@@ -531,6 +541,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         """
         estimator = self._checked_estimator()
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
+        warn_about_work(data, estimator.coding, estimator.copy)
         labels = data.classes[data.labels]
         codes = None if groups is None else codes_of_groups(groups, len(labels))
         sample = Sample(data.X, labels, None if sample_weight is None else data.weights, codes)
@@ -552,7 +563,8 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
                 radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius)
         with one_warning():
-            with silenced(UninformativeRadiusWarning):  # about a number that the caller did not choose
+            # About a number that the caller did not choose, and what was said before.
+            with silenced(UninformativeRadiusWarning, LargeFitWarning):
                 fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
             warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)

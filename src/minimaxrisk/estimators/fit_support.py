@@ -197,6 +197,8 @@ FIRST_ORDER_PASSES = 1000
 # of sparse data, and their indices: 6 with 400 x 1,000,000.
 VECTORS, VECTORS_OF_EMPTY = 20, 6
 LONG = 3600.0
+# Matrices with a row and a column for each sample that the ball holds at once, for each class: 2.7 to 2.8.
+MATRICES_OF_CLASS = 3
 
 
 def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
@@ -228,9 +230,20 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
             "ends the fit with the bounds that it has.",
             LargeFitWarning,
         )
+    remedy = "copy=False makes no copy of X" if copies else "leave out columns or samples"
+    _warn_about_memory(size, n_bytes, remedy)
+
+
+def warn_about_products(data: TrainingData) -> None:
+    """Before matrices of products of samples for which there is not the memory."""
+    n, n_classes = int((data.weights > 0).sum()), len(data.classes)
+    size, n_bytes = f"a fit of {n} samples", float(BYTES * MATRICES_OF_CLASS * n_classes * n**2)
+    _warn_about_memory(size, n_bytes, "leave out samples, or use MinimaxRiskClassifier")
+
+
+def _warn_about_memory(size: str, n_bytes: float, remedy: str) -> None:
     free = memory_short_of(n_bytes)
     if free is not None:
-        remedy = "copy=False makes no copy of X" if copies else "leave out columns or samples"
         warn(
             f"{size} takes about {n_bytes / 1e9:.2g} GB of memory beside X, but {free / 1e9:.2g} GB are "
             f"free; {remedy}.",

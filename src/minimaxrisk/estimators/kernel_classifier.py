@@ -22,6 +22,7 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
 )
+from minimaxrisk.estimators.fit_support import warn_about_products
 from minimaxrisk.estimators.skeleton import CertifiedClassifier, refuse_container
 from minimaxrisk.guarantees.certified import HISTORY, LIBRARY_CLASSIFIER, OTHER_LABELS, PROOF, Claim
 from minimaxrisk.guarantees.claims import claims_of_ball
@@ -236,10 +237,15 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
             If the sample visibly breaks what ``radius="bootstrap"`` assumes.
         ConvergenceWarning
             If the solver stopped short of its tolerance; the bounds are valid nevertheless.
+        LargeFitWarning
+            If the matrices of products of samples do not fit into memory.
         UnderfitWarning
             If a class is never predicted on the training data, or the most common one alone would do as well.
         """
         return self._learn(X, y, sample_weight=sample_weight, groups=groups)
+
+    def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
+        warn_about_products(data)
 
     def _problems_at_a_time(self, problem: Ball) -> int:
         return 1

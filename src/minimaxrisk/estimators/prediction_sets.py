@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arguments import counted, listed
+from minimaxrisk._utils.arguments import counted, listed, parameters_by_keyword
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.notices import one_warning, quiet_fits, warn
@@ -23,6 +23,7 @@ from minimaxrisk._utils.sklearn_private import (
     check_classifier,
     fit_context,
     fit_with,
+    fresh_copy,
 )
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
@@ -39,11 +40,12 @@ from minimaxrisk.samples.validation import (
     check_labels,
     check_new_data,
     codes_of_groups,
-    differences_within,
+    groups_for_fit,
     positions_of_labels,
 )
 
 
+@parameters_by_keyword
 class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     r"""A classifier that says which labels it cannot exclude, and how probable each is.
 
@@ -64,7 +66,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         another one with ``set_params``.
     cv : int, default=10
         Number of folds, at most that of samples or groups; each sample is judged by the fit without its fold.
-        An ensemble of this library needs no folds: its members that have not seen a sample judge it.
+        An ensemble of this library needs no folds, unless in a pipeline: members that have not seen a sample
+        judge it.
     n_jobs : int or None, default=None
         Processes among which the fits are shared, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -329,8 +332,7 @@ def judged(
             f"{counted(int(unit.max()) + 1, kind[:-1])} and {len(model.classes_)} "
             f"class{'es' * (len(model.classes_) != 1)}. Add {kind}."
         )
-    # Our fits need one label in each group.
-    learned = None if groups is None or len(differences_within(unit, y)) else unit
+    learned = groups_for_fit(None if groups is None else unit, y)
     without = partial(_judge, model, X, y, learned, keeps_rules=keeps_rules)
     judges = parallel_map(without, [np.flatnonzero(fold != name) for name in names], n_jobs=n_jobs)
     return LeftOut.of(judges, (fold[:, None] == names).astype(np.float64), X, own, weights)
@@ -341,8 +343,9 @@ def _judge(
 ) -> Any:
     """Fitted on the rest of the samples."""
     own_groups = None if groups is None else groups[rest]
+    learner = fresh_copy(model, callback=None, verbose=False, certify=False)
     with quiet_fits():
-        fitted = fit_with(clone(model), take_rows(X, rest), y[rest], groups=own_groups)
+        fitted = fit_with(learner, take_rows(X, rest), y[rest], groups=own_groups)
     return fitted._final()._fitted_rule() if keeps_rules else ScoresOf(fitted)
 
 

@@ -7,7 +7,7 @@ the set is described, and warnings tell what its radii and its solver do not rea
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -109,6 +109,8 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
 class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
     """A minimax risk classifier: its bounds are over an uncertainty set, which it describes."""
 
+    _whose: ClassVar[str] = ""  # parameters what is learned depends on
+
     def _data(self, checked: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
         return data_for_fit(checked, parameters, X, y, **more)
 
@@ -139,9 +141,9 @@ class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
 
     def _remedies(self, data: TrainingData, parameters: Any) -> list[str]:
         if isinstance(parameters.radius, str):  # a set that covers leaves little to learn from few samples
-            return ["more samples", "a number as radius"]
-        known = ["marginal='empirical'"] if parameters.marginal == "free" else []
-        return [*super()._remedies(data, parameters), *known, "a smaller radius"]
+            return ["more samples", f"a number as radius{self._whose}"]
+        known = [f"marginal='empirical'{self._whose}"] if parameters.marginal == "free" else []
+        return [*super()._remedies(data, parameters), *known, f"a smaller radius{self._whose}"]
 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
         warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)

@@ -52,7 +52,7 @@ OTHER_LABELS = Capability(
     "pass a MinimaxRiskClassifier or a MinimaxRiskKernelClassifier; for a search or an ensemble its "
     "estimator, with a radius chosen beforehand",
 )
-LIBRARY_CLASSIFIER = Capability("is a classifier of this library", "pass one of its classifiers")
+LIBRARY_CLASSIFIER = Capability("is a classifier of this library", "pass one, such as MinimaxRiskClassifier")
 SELECTION = Capability(
     "selects columns", "use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns"
 )
@@ -76,8 +76,8 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
     "error_bound with method='radii'": (PROOF, OWN_RADII),
     "permutation_test": (OTHER_LABELS,),
     "check_data": (LIBRARY_CLASSIFIER,),
-    "check_batches": (PROOF,),
-    "training_scale": (PROOF,),
+    "check_batches": (LIBRARY_CLASSIFIER,),
+    "training_scale": (LIBRARY_CLASSIFIER,),
     "compare": (),
     "evaluate": (),
     "report": (PROOF, SELECTION),
@@ -237,6 +237,18 @@ def has_proof(model: object) -> bool:
     except (ValueError, NotFittedError):
         return False
     return True
+
+
+def fitted_for(model: Any, function: str) -> tuple[Any, Any]:
+    """The fitted estimator within searches and pipelines, and the steps before it; refused if it lacks what a
+    function needs.
+    """
+    inner, before = unwrapped(model)
+    if PROOF in NEEDS[function]:
+        return certified(inner, function), before
+    check_supported(inner, function)
+    check_is_fitted(inner)
+    return inner, before
 
 
 def certified(model: object, function: str = "verify") -> Certified:

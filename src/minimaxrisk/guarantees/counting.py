@@ -37,17 +37,13 @@ from sklearn.base import clone
 from minimaxrisk._utils.arguments import is_integer, is_number, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk._utils.sklearn_private import fit_with, steps_of
+from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk.guarantees.certified import Certified, unwrapped
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ClassLimit, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
-from minimaxrisk.samples.validation import (
-    TrainingData,
-    check_labels,
-    codes_of_groups,
-    differences_within,
-)
+from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups, groups_for_fit
 
 UNCHOSEN = (
     "No setting of the method may have been chosen by their labels: pass a whole search, not its "
@@ -91,10 +87,8 @@ def holdout_bound(
     y = check_labels(X, y)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     train, test = _split(y, unit, test_size, random)
-    learned = None
-    if unit is not None and learns_groups:
-        are_taken = len(np.unique(y)) == 2 or not len(differences_within(unit, y))
-        learned = unit[train] if are_taken else None
+    learned = groups_for_fit(unit, y) if learns_groups else None
+    learned = None if learned is None else learned[train]
     with quiet_fits():
         model = fit_with(clone(estimator), take_rows(X, train), y[train], groups=learned)
     errs = np.asarray(model.predict(take_rows(X, test))) != y[test]
@@ -109,7 +103,8 @@ def holdout_bound(
         value = clopper_pearson_limit(n_errors, len(test), confidence)
     else:
         value = min(1.0, sum(prevalence[one.label] * one.limit for one in per_class))
-    last = steps_of(model)[-1]
+    inner = unwrapped(model)[0]
+    last = inner._final() if isinstance(inner, Certified) else inner
     name = "predict" if getattr(last, "deterministic", True) else "randomized"
     return ErrorBound(
         value=value,

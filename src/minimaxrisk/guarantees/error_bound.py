@@ -52,7 +52,7 @@ from minimaxrisk.guarantees.counting import (
     one_of_each,
 )
 from minimaxrisk.guarantees.covering_radii import bound_by_own_radii, bounds_by_new_radii
-from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, training_data_of
+from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, reason_against_features, training_data_of
 from minimaxrisk.guarantees.statement import (
     AGREEMENT,
     HOLDOUT,
@@ -72,7 +72,10 @@ EXCESS = "excess"  # what new instances add to worst cases within radii
 # were the tightest on all data sets that we have. The share of the excess is divided among the bounds that
 # have one.
 SHARES = {HOLDOUT: 0.85, RADII: 0.06, EXCESS: 0.04, MAJORITY: 0.05}
-NOT_CERTIFIED = "bounds by radii are computed for a fitted MinimaxRiskClassifier alone."
+NOT_CERTIFIED = (
+    "bounds by radii are computed for a fitted MinimaxRiskClassifier alone; where one is the last step of a "
+    "pipeline, ask for method='radii'."
+)
 LACKS_GROUPS = (
     "the model was fitted without these groups, as if all samples were independent; fit it with groups for "
     "such a bound."
@@ -287,8 +290,8 @@ def _by_radii(
         fit = as_posed_fit(model, X, y, **more, transformer=transformer)
         model, transformer = fit.model, fit.transformer
     check_supported(model, "error_bound with method='radii'")
-    if not is_label_free(transformer):
-        raise ValueError(f"method='radii' cannot be used: {_by_labels(transformer)}")
+    if reason := _not_as_given(transformer):
+        raise ValueError(f"method='radii' cannot be used: {reason}")
     new = None if X_new is None else _checked_new(model, X_new, transformer)
     found = bound_by_own_radii(
         model, fit, "predict" if rule is None else rule, new=new, limit=float(limit), n_folds=n_folds
@@ -367,8 +370,8 @@ class _Judged:
         check_same_data(fit)
         if not can(model, OWN_RADII):
             left_out[RADII] = NOT_CERTIFIED
-        if not is_label_free(fit.transformer):
-            left_out[RADII] = _by_labels(fit.transformer)
+        if reason := _not_as_given(fit.transformer):
+            left_out[RADII] = reason
         return cls(fit.learner, fit.transformer, fit.X, sample, fit, learns_groups, left_out)
 
     @cached_property
@@ -619,11 +622,10 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
         )
 
 
-def _by_labels(transformer: Any) -> str:
-    return (
-        f"bounds by radii take the features as given, and {type(transformer).__name__} may have made them by "
-        "looking at the labels, which no radius counts; a hold-out fits it again."
-    )
+def _not_as_given(transformer: Any) -> str:
+    """Why there are no bounds by radii; empty if there are."""
+    reason = reason_against_features(transformer)
+    return reason and f"bounds by radii take the features as given, and {reason}; a hold-out fits it again."
 
 
 def _checked_new(model: Any, X_new: Any, transformer: Any) -> DataMatrix:

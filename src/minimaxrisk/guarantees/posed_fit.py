@@ -22,6 +22,7 @@ from minimaxrisk.guarantees.certified import (
     FittedRule,
     certified,
     check_supported,
+    fitted_for,
     unwrapped,
 )
 from minimaxrisk.problem import rule as rules
@@ -148,9 +149,12 @@ class PosedFit:
         return pose_with(self.model, data, rule)
 
 
-def as_posed_fit(model: Estimator | PosedFit, X: Any = None, y: Any = None, **more: Any) -> PosedFit:
-    """From a model and its data, or as it is where one was made before."""
+def as_posed_fit(
+    model: Estimator | PosedFit, X: Any = None, y: Any = None, *, function: str = "verify", **more: Any
+) -> PosedFit:
+    """From a model and its data, or as it is where one was made before; for a function that needs a proof."""
     if not isinstance(model, PosedFit):
+        fitted_for(model, function)
         return PosedFit(model, X, y, **more)
     given = [name for name, value in {"X": X, "y": y, **more}.items() if value is not None]
     if given:
@@ -172,13 +176,23 @@ LABEL_FREE = {
 
 def is_label_free(transformer: Any) -> bool:
     """Whether it is sure to make the same features for every labelling; not if it draws without a seed."""
+    return not reason_against_features(transformer)
+
+
+def reason_against_features(transformer: Any) -> str:
+    """Why it might make other features of other labels; empty if it is sure not to."""
     if transformer is None or isinstance(transformer, str):  # a step that was left out
-        return True
+        return ""
     if isinstance(transformer, Pipeline):
-        return all(is_label_free(step) for _, step in transformer.steps)
+        return next(filter(None, (reason_against_features(step) for _, step in transformer.steps)), "")
     kind = type(transformer)
-    known = LABEL_FREE.get(kind.__module__.partition(".")[0], ())
-    return kind.__name__ in known and getattr(transformer, "random_state", 0) is not None
+    if kind.__name__ not in LABEL_FREE.get(kind.__module__.partition(".")[0], ()):
+        return f"{kind.__name__} may have made them by looking at the labels, which no radius counts"
+    if getattr(transformer, "random_state", 0) is None:
+        return (
+            f"{kind.__name__} draws without a seed, so that it makes others each time: set its random_state"
+        )
+    return ""
 
 
 def coverage_of(parameters: Any) -> float | None:

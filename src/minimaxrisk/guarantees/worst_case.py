@@ -109,7 +109,15 @@ def worst_case(
     True
     """
     check_rule(rule)
-    fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+    fit = as_posed_fit(
+        model,
+        X,
+        y,
+        function="worst_case",
+        sample_weight=sample_weight,
+        X_unlabeled=X_unlabeled,
+        groups=groups,
+    )
     check_supported(fit.model, "worst_case")
     check_classes(fit.model, fit.data)
     fitted: Any = fit.model._fitted_rule()

@@ -10,6 +10,7 @@ from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk.guarantees.certified import fitted_for
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import ALARM, MAIN, PALE, SECOND, SOFT, Axis, Chart, Mark, bars_of_rows
@@ -84,15 +85,15 @@ class BoundPathDisplay(Display):
 
         Parameters
         ----------
-        model : MinimaxRiskClassifier, or Pipeline that ends with one
-            Fitted.
+        model : estimator
+            A fitted classifier of this library, alone, at the end of a pipeline, or in a search.
 
         Returns
         -------
         BoundPathDisplay
             Ready to ``plot``.
         """
-        records = canvas.fitted_model(model, cls.__name__)._final().history_
+        records = fitted_for(model, cls.__name__)[0]._final().history_
         return cls(
             x=np.array([record["iteration"] for record in records], dtype=float),
             x_label=ITERATION,
@@ -168,8 +169,8 @@ class WorstCaseDistributionDisplay(Display):
 
         Parameters
         ----------
-        model : MinimaxRiskClassifier, or Pipeline that ends with one
-            Fitted.
+        model : estimator
+            A fitted classifier of this library, alone, at the end of a pipeline, or in a search.
         y : array-like of shape (n_samples,)
             The labels. Rows of ``worst_case_distribution_`` beyond their end are instances without a label.
         max_samples : int, default=40
@@ -183,7 +184,7 @@ class WorstCaseDistributionDisplay(Display):
             Ready to ``plot``.
         """
         check_positive_integer("max_samples", max_samples)
-        classifier = canvas.fitted_model(model, cls.__name__)._final()
+        classifier = fitted_for(model, cls.__name__)[0]._final()
         distribution = np.asarray(classifier.worst_case_distribution_)
         is_own = _own_labels(y, classifier.classes_, distribution)
         labelled, unlabeled = distribution[: len(is_own)], distribution[len(is_own) :]

@@ -10,11 +10,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
-from minimaxrisk.guarantees.certified import check_supported, unwrapped
+from minimaxrisk.guarantees.certified import unwrapped
 from minimaxrisk.inspection.chart import ALARM, INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
 from minimaxrisk.samples.validation import canonical, check_new_data
 
@@ -168,14 +167,6 @@ def _pyplot() -> Any:
             'install it with: pip install "minimaxrisk[plot]"'
         ) from error
     return plt
-
-
-def fitted_model(model: Any, display: str) -> Any:
-    """The fitted estimator, which may be in a pipeline or a search, if it has what the display needs."""
-    inner = unwrapped(model)[0]
-    check_supported(inner, display)
-    check_is_fitted(inner)
-    return inner
 
 
 def check_attributes(argument: str, value: Any, expected: str, attributes: tuple[str, ...]) -> None:

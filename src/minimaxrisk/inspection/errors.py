@@ -12,6 +12,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier_cv import last_smallest, n_features_at, within_one_standard_error
+from minimaxrisk.guarantees.certified import fitted_for
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
@@ -57,6 +58,7 @@ class ErrorComparisonDisplay(Display):
         X: Any,
         y: Any,
         *,
+        groups: Any = None,
         n_folds: int = 10,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -65,12 +67,14 @@ class ErrorComparisonDisplay(Display):
 
         Parameters
         ----------
-        model : MinimaxRiskClassifier, or Pipeline that ends with one
-            Fitted.
+        model : estimator
+            A fitted classifier of this library, alone, at the end of a pipeline, or in a search.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             The instances that it was fitted on.
         y : array-like of shape (n_samples,)
             Their labels.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Samples of one group, such as the measurements of a patient, stay in one fold.
         n_folds : int, default=10
             Number of stratified folds.
         random_state : int, RandomState instance or None, default=0
@@ -83,8 +87,10 @@ class ErrorComparisonDisplay(Display):
         ErrorComparisonDisplay
             Ready to ``plot``.
         """
-        canvas.fitted_model(model, cls.__name__)  # before the work
-        result = cross_validated_error(model, X, y, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs)
+        fitted_for(model, cls.__name__)  # before the work
+        result = cross_validated_error(
+            model, X, y, groups=groups, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs
+        )
         return cls.from_result(model, result)
 
     @classmethod
@@ -93,8 +99,8 @@ class ErrorComparisonDisplay(Display):
 
         Parameters
         ----------
-        model : MinimaxRiskClassifier, or Pipeline that ends with one
-            Fitted.
+        model : estimator
+            A fitted classifier of this library, alone, at the end of a pipeline, or in a search.
         result : object
             With ``fold_errors``, ``errors``, ``fold_deviations`` and ``majority_error`` as above, such as
             ``cross_validation`` of ``minimaxrisk.app.report.Findings``.
@@ -104,7 +110,7 @@ class ErrorComparisonDisplay(Display):
         ErrorComparisonDisplay
             Ready to ``plot``.
         """
-        classifier = canvas.fitted_model(model, cls.__name__)
+        classifier = fitted_for(model, cls.__name__)[0]
         drawn = ("fold_errors", "errors", "fold_deviations", "majority_error")
         canvas.check_attributes("result", result, "a CrossValidatedError", drawn)
         return cls(
@@ -212,7 +218,7 @@ class FeatureCountDisplay(Display):
             Ready to ``plot``.
         """
         given = model.learner if isinstance(model, PosedFit) else model
-        chosen = canvas.fitted_model(given, cls.__name__)
+        chosen = fitted_for(given, cls.__name__)[0]
         results = vars(chosen).get("cv_results_", {})
         if "mean_loss" not in results:
             raise ValueError(

@@ -10,6 +10,7 @@ from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
+from minimaxrisk.guarantees.certified import fitted_for
 from minimaxrisk.guarantees.false_selections import at_most
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
@@ -67,7 +68,7 @@ class SelectedFeaturesDisplay(Display):
             Ready to ``plot``.
         """
         check_positive_integer("max_features", max_features)
-        classifier = canvas.fitted_model(model, cls.__name__)
+        classifier = fitted_for(model, cls.__name__)[0]
         selected = canvas.by_importance(classifier)
         shown = selected[:max_features]
         coef = classifier._fitted_rule().full_coef[:, shown]
@@ -187,7 +188,7 @@ class SelectedValuesDisplay(Display):
         """
         check_positive_integer("max_features", max_features)
         check_positive_integer("max_samples", max_samples)
-        classifier = canvas.fitted_model(model, cls.__name__)
+        classifier = fitted_for(model, cls.__name__)[0]
         labels = column_or_1d(y)
         if sample_names is not None:
             canvas.check_number_of_names("sample_names", sample_names, len(labels))
@@ -303,7 +304,7 @@ class StabilityDisplay(Display):
             Ready to ``plot``.
         """
         check_positive_integer("max_features", max_features)
-        selector = canvas.fitted_model(selector, cls.__name__)
+        selector = fitted_for(selector, cls.__name__)[0]
         bounds = vars(selector).get("false_selection_bounds_")
         if bounds is None:
             raise ValueError(

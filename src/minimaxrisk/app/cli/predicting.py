@@ -43,7 +43,7 @@ class Predictions:
 
     samples: np.ndarray
     labels: np.ndarray
-    scores: np.ndarray
+    draws: np.ndarray
     probabilities: np.ndarray | None
     is_possible: np.ndarray | None
     classes: np.ndarray
@@ -51,7 +51,7 @@ class Predictions:
     bound: ErrorBound | None
 
     def as_csv(self) -> str:
-        """Scores in full, so that reading them gives the same ones; four digits of probabilities."""
+        """Draw probabilities in full, so that reading gives the same ones; four digits of probabilities."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         header = ["sample", "prediction"]
@@ -59,7 +59,7 @@ class Predictions:
         if self.is_possible is not None:
             header += ["certainty", "possible"]
             columns += [in_words(self.is_possible), [" or ".join(one) or "none" for one in self._possible()]]
-        for name, table in (("probability", self.probabilities), ("score", self.scores)):
+        for name, table in (("probability", self.probabilities), ("draw", self.draws)):
             if table is not None:
                 header += [f"{name}_{c}" for c in self.classes]
                 columns += table.T.tolist()
@@ -82,7 +82,7 @@ class Predictions:
             "certainty": nothing if self.is_possible is None else in_words(self.is_possible).tolist(),
             "possible": nothing if self.is_possible is None else self._possible(),
             "probabilities": nothing if self.probabilities is None else self._by_class(self.probabilities),
-            "scores": self._by_class(self.scores),
+            "draws": self._by_class(self.draws),
             ON_SCALE: nothing if self.scale is None else (~self.scale.differs).tolist(),
         }
         rows = zip(*columns.values(), strict=True)
@@ -121,7 +121,7 @@ def predict_and_write(
     found = Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),
-        scores=classifier.predict_proba(features),
+        draws=classifier.predict_proba(features),
         probabilities=probabilities,
         is_possible=is_possible,
         classes=classifier.classes_,

@@ -91,7 +91,13 @@ from minimaxrisk.inspection.canvas import (
 )
 from minimaxrisk.inspection.errors import ERROR
 from minimaxrisk.problem.pose import PosedBox
-from minimaxrisk.samples.validation import canonical, positions_of_labels, refuse_other_order
+from minimaxrisk.samples.validation import (
+    canonical,
+    codes_of_groups,
+    labels_of_units,
+    positions_of_labels,
+    refuse_other_order,
+)
 
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25
@@ -380,10 +386,10 @@ def _with_most_common(found: FeatureCountDisplay, own: IntArray) -> FeatureCount
 
 def n_folds_of_choice(y: Any, groups: Any) -> int:
     """Folds to choose a radius with: each has every class, also where a sample of it was left out before."""
-    labels = np.asarray(y)
+    classes, labels = np.unique(np.asarray(y), return_inverse=True)
     if groups is not None:
-        labels = labels[np.unique(groups, return_index=True)[1]]
-    return min(FOLDS_OF_CHOICE, int(np.unique(labels, return_counts=True)[1].min()) - 1)
+        labels = labels_of_units(codes_of_groups(groups, len(labels)), labels, len(classes))
+    return min(FOLDS_OF_CHOICE, int(np.bincount(labels, minlength=len(classes)).min()) - 1)
 
 
 def bound_for_new_samples(fit: PosedFit, wanted: Wanted, *, n_folds: int) -> ErrorBound:
