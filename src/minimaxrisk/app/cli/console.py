@@ -28,7 +28,7 @@ GZIP = b"\x1f\x8b"  # how its files begin
 SECONDS_BETWEEN_LINES = 30.0
 
 
-class Stage:
+class StageOfWork:
     """The current stage of some work, with the time left where its loop reports how far it is."""
 
     def __init__(self, show: Callable[[str], object], name: str = "") -> None:
@@ -110,12 +110,12 @@ class Console:
             self.say(printable(text))
 
     @contextmanager
-    def stages(self, label: str) -> Iterator[Stage]:
+    def stages(self, label: str) -> Iterator[StageOfWork]:
         """The same for work in stages, whose loops report how far they are."""
         from minimaxrisk._utils.parallel import listening  # noqa: PLC0415
 
         with self.progress(label) as show:
-            stage = Stage(show)
+            stage = StageOfWork(show)
             with listening(stage.advance):
                 yield stage
 

@@ -109,7 +109,7 @@ def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, cons
     """The numbers, with progress and a note where there are fewer folds than asked for."""
     with console.stages("report") as part, console.warnings_as_notes():
         names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
-        subject = Subject.of(fit, strata=together.within, as_read=study.X, **names)
+        subject = Subject.of(fit, strata=together.strata, as_read=study.X, **names)
         known = tuple(console.warnings)
         findings = findings_of(subject, replace(wanted, progress=part.begin, doubts=known))
     for doubt in findings.doubts[len(known) :]:

@@ -38,11 +38,11 @@ IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its col
 
 @dataclass(frozen=True)
 class Together:
-    """Patients and batches of the samples; ``within`` are the batches if labels can be permuted within."""
+    """Patients and batches of the samples; ``strata`` are the batches if labels can be permuted within."""
 
     groups: np.ndarray | None = None
     batch: np.ndarray | None = None
-    within: np.ndarray | None = None
+    strata: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> Permut
         return permutation_test(
             trained.fit,
             n_permutations=wanted.n_permutations,
-            strata=trained.together.within,
+            strata=trained.together.strata,
             n_jobs=wanted.n_jobs,
             random_state=wanted.random_state,
         )
@@ -267,13 +267,13 @@ def together_of(study: Study, columns: SampleColumns, console: Console) -> Toget
             f"{len(set(groups))} groups of {len(groups)} samples by {columns.groups!r} stay together in "
             f"folds, hold-outs and permutations, and the radii count groups.{exchanged}"
         )
-    within = None
+    strata = None
     if batch is not None:
         why = _why_not_within(batch, groups, y)
-        within = batch if why is None else None
+        strata = batch if why is None else None
         where = "within batches" if why is None else f"over all samples: {why}"
         console.note(f"Batches by {columns.batch!r}. The permutation test permutes labels {where}.")
-    return Together(groups, batch, within)
+    return Together(groups, batch, strata)
 
 
 def _mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColumns, study: Study) -> int:
