@@ -214,7 +214,7 @@ CHANGED = {
     "false shape": ({"parts": of_false_shape}, r"cannot be read \(.*; fit the model again"),
     "no target": ({"change": lambda manifest: manifest.pop("target")}, "is incomplete: .* is missing"),
     "no sense": ({"parts": described('{"__loader__": "NoSuchNode"}')}, "cannot be read"),
-    "another estimator": ({"parts": dumped(classifier=SimpleImputer())}, "not hold a MinimaxRiskClassifier"),
+    "another estimator": ({"parts": dumped(classifier=SimpleImputer())}, "not hold a classifier"),
     "not trusted": ({"parts": dumped(classifier=partial(os.system, "exit 1"))}, "not trusted"),
 }
 
