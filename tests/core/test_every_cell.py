@@ -189,7 +189,11 @@ FUNCTIONS = {
     "predict": (of_predict, ()),
     "decision_function": (lambda m, X, y: m.decision_function(X), ()),
     "verify": (lambda m, X, y, **k: vars(minimaxrisk.verify(m, X, y, **k)), BOTH),
-    "worst_case": (lambda m, X, y, **k: minimaxrisk.worst_case(m, X, y, **k).upper, BOTH),
+    # Of predict it is another one where rounding decides about a sample on the border.
+    "worst_case": (
+        lambda m, X, y, **k: minimaxrisk.worst_case(m, X, y, rule="randomized", **k).upper,
+        BOTH,
+    ),
     "error_bound": (lambda m, X, y, **k: minimaxrisk.error_bound(m, X, y, random_state=0, **k).value, BOTH),
     "error_bound with method='holdout'": (
         lambda m, X, y, **k: minimaxrisk.error_bound(m, X, y, method="holdout", random_state=0, **k).value,
