@@ -109,7 +109,8 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
 class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
     """A minimax risk classifier: its bounds are over an uncertainty set, which it describes."""
 
-    _whose: ClassVar[str] = ""  # parameters what is learned depends on
+    # Said behind parameters in advice: those of an ensemble's ``estimator``, which its members have.
+    _whose: ClassVar[str] = ""
 
     def _data(self, checked: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
         return data_for_fit(checked, parameters, X, y, **more)

@@ -39,7 +39,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import fit_with
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.certified import Certified, unwrapped
+from minimaxrisk.guarantees.certified import PROOF, can, unwrapped
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ClassLimit, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
@@ -104,7 +104,7 @@ def holdout_bound(
     else:
         value = min(1.0, sum(prevalence[one.label] * one.limit for one in per_class))
     inner = unwrapped(model)[0]
-    last = inner._final() if isinstance(inner, Certified) else inner
+    last = inner._final() if can(inner, PROOF) else inner
     name = "predict" if getattr(last, "deterministic", True) else "randomized"
     return ErrorBound(
         value=value,

@@ -159,6 +159,7 @@ def as_posed_fit(
     given = [name for name, value in {"X": X, "y": y, **more}.items() if value is not None]
     if given:
         raise ValueError(f"a PosedFit holds its data already; leave out {', '.join(given)}.")
+    check_supported(model.model, function)
     return model
 
 

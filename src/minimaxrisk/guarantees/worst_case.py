@@ -11,7 +11,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.expected_loss import EPSILON_ALONE, N_MAX, largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.guarantees.certified import ColumnRule, Estimator, check_supported
+from minimaxrisk.guarantees.certified import ColumnRule, Estimator
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,
     as_posed_fit,
@@ -118,7 +118,6 @@ def worst_case(
         X_unlabeled=X_unlabeled,
         groups=groups,
     )
-    check_supported(fit.model, "worst_case")
     check_classes(fit.model, fit.data)
     fitted: Any = fit.model._fitted_rule()
     posed = fit.posed_by_stored_radius
