@@ -57,7 +57,5 @@ GUARANTEE_ITEMS = _by_name(
     prediction_sets.ITEM,
 )
 ACCURACY_ITEMS = _by_name(errors.ITEM, simulated.ITEM, narrow.ITEM)
-RIVAL_ITEMS = _by_name(
-    speed.ITEM, throughput.ITEM, searches.ITEM, reading.ITEM, report_times.ITEM, cluster.ITEM
-)
-SCALE_ITEMS = _by_name(scale.ITEM)
+RIVAL_ITEMS = _by_name(speed.ITEM, throughput.ITEM, searches.ITEM, reading.ITEM, report_times.ITEM)
+SCALE_ITEMS = _by_name(scale.ITEM, cluster.ITEM)

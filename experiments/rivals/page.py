@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.harness.child import ROOT
 from experiments.harness.summary import environment_lines, older_note, report_again, report_lines, why_older
-from experiments.rivals import reading, report_times, scale, searches, speed, throughput
+from experiments.rivals import cluster, reading, report_times, scale, searches, speed, throughput
 from minimaxrisk.app.atomic import write_whole
 
 RESULTS_PAGES = ROOT / "docs" / "results"
@@ -47,9 +47,10 @@ def fill_page(out: Path, page: Path = PAGE) -> None:
 def fill_large_data(out: Path, page: Path = LARGE_DATA_PAGE) -> None:
     """Fill the page on large data from the folder of a run."""
     measured, _, _ = report_again(out / scale.NAME, scale.ITEM)
-    text = fill(
-        page.read_text(encoding="utf-8"), "results", [*environment_lines(out), *report_lines(measured, "")]
-    )
+    chunks, _, _ = report_again(out / cluster.NAME, cluster.ITEM)
+    text = page.read_text(encoding="utf-8")
+    text = fill(text, "results", [*environment_lines(out), *report_lines(measured, "")])
+    text = fill(text, "chunks", report_lines(chunks, ""))
     write_whole(page, text)
 
 
