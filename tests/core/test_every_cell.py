@@ -97,10 +97,10 @@ folder: list = []
 
 @cache
 def study():
-    """Multiples of a quarter, which every form holds exactly; two rows a group."""
+    """Numbers of 20 bits, which float32 holds exactly, too, and so many that no sum of them is zero."""
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], N // 2)
-    X = np.round(4.0 * (random.normal(size=(N, D)) + 1.2 * y[:, None] * (np.arange(D) < 3))) / 4.0
+    X = np.round(2.0**16 * (random.normal(size=(N, D)) + 1.2 * y[:, None] * (np.arange(D) < 3))) / 2.0**16
     X[np.abs(X) < 0.5] = 0.0
     return X, y
 
