@@ -61,6 +61,14 @@ LOSING = {
         MinimaxRiskEnsembleClassifier(n_estimators=12, radius="bootstrap", random_state=0),
         "a smaller radius of estimator",
     ),
+    "radius by folds": (
+        MinimaxRiskClassifierCV(radii=[1.0, 1.1]),
+        "marginal='empirical' of estimator or rule='best' or smaller radii\\.",
+    ),
+    "radius by noise": (
+        MinimaxRiskClassifierCV(radii=[1.0, 1.1], criterion="noise-floor", random_state=0),
+        "marginal='empirical' of estimator or smaller radii\\.",
+    ),
     "selector": (MinimaxRiskSelector(), "a smaller radius"),
     "sets": (PredictionSets(MinimaxRiskClassifier(), random_state=0), "a smaller radius"),
     "pipeline": (PIPELINE, "a smaller radius"),

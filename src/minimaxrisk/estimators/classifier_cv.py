@@ -19,15 +19,21 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk._utils.notices import one_warning, silenced, warn
+from minimaxrisk._utils.notices import is_silenced, one_warning, silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.radius_path.radii import GAP, RadiusFamily, Report, SolvedRadius, radius_path
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.fit_support import SCORE, start_over, warn_about_work
+from minimaxrisk.estimators.fit_support import (
+    CURVED,
+    SCORE,
+    start_over,
+    warn_about_lost_classes,
+    warn_about_work,
+)
 from minimaxrisk.estimators.prediction import ProbabilityMixin, predicted_classes
-from minimaxrisk.exceptions import LargeFitWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning, UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
@@ -110,6 +116,7 @@ FOLD_GAP_OF_SEVERAL = 1e-4
 TIE = 1e-12
 
 Fold = tuple[IntArray, IntArray]
+WHOSE = " of estimator"  # the parameters that advice names
 CHOSEN_BY_LABELS = f"the radius was chosen by the same samples, so {SCORE}"
 
 
@@ -563,9 +570,13 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
                 radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius)
         with one_warning():
-            # About a number that the caller did not choose, and what was said before.
-            with silenced(UninformativeRadiusWarning, LargeFitWarning):
+            # About a number that the caller did not choose, what was said before, and parameters of another.
+            with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
                 fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
+            if not is_silenced(UnderfitWarning):
+                learned = sample.checked_by(fitted)
+                predicted = predicted_classes(fitted._fitted_rule(), learned.X)
+                warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
             warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)
         self.estimator_ = fitted
@@ -574,6 +585,16 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         else:
             self.cv_results_ = results
         return self
+
+    def _remedies(self, fitted: MinimaxRiskClassifier, learned: TrainingData) -> list[str]:
+        """What to try where a class is lost, the best first."""
+        known = {
+            CURVED: fitted.n_features_in_ < len(learned.labels),
+            f"marginal='empirical'{WHOSE}": fitted.marginal == "free",
+            "rule='best'": self.criterion == "cross-validation" and self.rule != "best",
+            "smaller radii": self.radii is not None,
+        }
+        return [what for what, is_open in known.items() if is_open] or ["more samples"]
 
     def _checked_estimator(self) -> MinimaxRiskClassifier:
         if self.estimator is None:

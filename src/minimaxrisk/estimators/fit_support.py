@@ -83,8 +83,16 @@ def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radi
         )
 
 
-def warn_about_lost_classes(data: TrainingData, predicted: IntArray, remedies: list[str]) -> None:
-    """If a class is never predicted on the training data, or the most common one alone would do as well."""
+CURVED = "MinimaxRiskKernelClassifier(kernel='rbf')"  # finds classes that no linear rule separates
+
+
+def warn_about_lost_classes(
+    data: TrainingData, predicted: IntArray, remedies: list[str], whose: str = ""
+) -> None:
+    """If a class is never predicted on the training data, or the most common one alone would do as well.
+
+    ``whose`` is said behind parameters that are not those of the estimator that the caller has.
+    """
     used, n_classes = data.weights > 0, len(data.classes)
     labels, predicted, weights = data.labels[used], predicted[used], data.weights[used]
     of_class = np.bincount(labels, weights, minlength=n_classes)
@@ -98,7 +106,7 @@ def warn_about_lost_classes(data: TrainingData, predicted: IntArray, remedies: l
     else:
         return
     is_rare = len(lost) > 0 and bool(of_class[lost].max() < 0.5 * of_class.mean())
-    tries = ["class_weight='balanced'"] * is_rare + remedies
+    tries = [f"class_weight='balanced'{whose}"] * is_rare + remedies
     warn(f"on the training data the model {outcome}; try {' or '.join(tries)}.", UnderfitWarning)
 
 

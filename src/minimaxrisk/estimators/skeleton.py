@@ -19,6 +19,7 @@ from minimaxrisk._utils.notices import is_silenced, one_warning, warn
 from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
 from minimaxrisk.engines.solution import Monitor, Solution
 from minimaxrisk.estimators.fit_support import (
+    CURVED,
     CallbackBridge,
     make_monitor,
     radius_seed_of,
@@ -68,7 +69,9 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
         """Say what the caller should know about the outcome."""
 
-    _curved = "MinimaxRiskKernelClassifier(kernel='rbf')"  # finds classes that no linear rule separates
+    _curved = CURVED
+    # Said behind parameters in advice: those of an ensemble's ``estimator``, which its members have.
+    _whose: ClassVar[str] = ""
 
     def _remedies(self, data: TrainingData, parameters: Any) -> list[str]:
         """What to try where a class is lost, the best first."""
@@ -101,16 +104,13 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
         if not is_silenced(UnderfitWarning):
             if predicted is None:
                 predicted = predicted_classes(self._fitted_rule(), data.X)
-            warn_about_lost_classes(data, predicted, self._remedies(data, parameters))
+            warn_about_lost_classes(data, predicted, self._remedies(data, parameters), self._whose)
         self._warn(posed, data, solved)
         return self
 
 
 class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
     """A minimax risk classifier: its bounds are over an uncertainty set, which it describes."""
-
-    # Said behind parameters in advice: those of an ensemble's ``estimator``, which its members have.
-    _whose: ClassVar[str] = ""
 
     def _data(self, checked: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
         return data_for_fit(checked, parameters, X, y, **more)
