@@ -121,14 +121,29 @@ REFUSED = [
     ({"t.zip": encrypted()}, {}, "has a password; unpack it"),
     ({"t.npz.gz": "x"}, {}, "must be in a known format, got the extension '.gz'; decompress it first"),
     # Numbers.
-    (TABLE.replace("4,5", "low,5"), {}, r"1 column with text: 'a' \(such as 'low'\); pass --ignore a for"),
+    (TABLE.replace("4,5", "low,5"), {}, r"text: 'a' \(such as 'low' in 1 of 4 cells\); pass --ignore a for"),
+    (
+        TABLE.replace("4,5", "<0.5,5"),
+        {},
+        "'<0.5' seems to be beyond a limit of detection: write a number for",
+    ),
+    (
+        TABLE.replace("4,5", "4,n/d"),
+        {},
+        r"\(such as 'n/d' in 1 of 4 .*\. Empty a cell where nothing was measured\.",
+    ),
+    (TABLE.replace("4,5", "4,LOD"), {}, "'LOD' seems to be beyond a limit of detection"),
     (
         "sample,class,hospital,a\np1,x,north,1\np2,y,south,2\np3,x,north,3\n",
         {},
         r"'hospital' .*pass --ignore hospital for .*; pass --batch hospital if that column tells which",
     ),
-    (late(400, "p400,x,1_0,high,NA"), {}, r"2 columns with text: 'a' \(such as '1_0'\), 'b' .*'high'\)"),
-    (late(450, "p450,x,1_0,2,3"), {}, r"1 column with text: 'a' \(such as '1_0'\)"),
+    (
+        late(400, "p400,x,1_0,high,NA"),
+        {},
+        r"2 columns with text: 'a' \(such as '1_0' in 1 of 500 cells\), 'b' .*'high' in 1 of",
+    ),
+    (late(450, "p450,x,1_0,2,3"), {}, r"1 column with text: 'a' \(such as '1_0' in 1 of"),
     (TABLE.replace("4,5", "inf,5"), {}, "finite, got 1 infinite, the first at sample 'p2'.*or pass --ignore"),
     (TABLE.replace("4,5", "1e999,5"), {}, "must be finite"),
     (TABLE.replace("4,5", "inf,5"), {"features": ["a"]}, r"infinite, .*common cause: correct them\.$"),

@@ -101,6 +101,10 @@ def generated_names(n: int) -> list[str]:
 
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?$")
 DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+")
+# What laboratories write for a value that they could not tell.
+BEYOND_A_LIMIT = re.compile(
+    r"([<>≤≥]=?\s*[\d.,]+|[<>]?\s*(lod|loq|lloq|uloq|bdl|bql|blq|alq))$", re.IGNORECASE
+)
 # 1,234 may mean more than a thousand or little more than one.
 ONE_GROUP = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}$")
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$")
@@ -197,6 +201,11 @@ def _refuse_groups_by_points(body: Sequence[Sequence[str]], where: object) -> No
 def explained(words: Sequence[str]) -> str:
     """What a word may be that looks like a number or a failed formula; nothing for other words."""
     for word in words:
+        if BEYOND_A_LIMIT.match(word):
+            return (
+                f" {word!r} seems to be beyond a limit of detection: write a number for it, such as the "
+                "limit, by one rule for all classes."
+            )
         if word.lower() in FAILED_FORMULAS:
             return (
                 f" {word!r} is what a spreadsheet shows where a formula failed: correct the formula, or "

@@ -211,14 +211,20 @@ def _is_truth(column: TextArray) -> bool:
 def _refuse_words(
     words: dict[str, TextArray], raw: RawTable, where: object, advice: str, options: ReadOptions
 ) -> NoReturn:
-    examples, found = [], []
+    examples, found, are_few = [], [], False
     for name, column in list(words.items())[:5]:
-        found.append(next((cell for cell in column if is_word(cell)), column[0]))
-        examples.append(f"{name!r} (such as {found[-1]!r})")
+        wrong = [cell for cell in column if is_word(cell)] or [column[0]]
+        found.append(wrong[0])
+        # A column of numbers, which somebody wrote something else into.
+        is_odd = 2 * len(wrong) < len(column)
+        are_few |= is_odd
+        share = f" in {len(wrong)} of {len(column)} cells" if is_odd else ""
+        examples.append(f"{name!r} (such as {found[-1]!r}{share})")
+    empty = " Empty a cell where nothing was measured." if are_few else ""
     more = f" and {len(words) - 5} more" if len(words) > 5 else ""
     raise ValueError(
         f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
-        f"{', '.join(examples)}{more}; {advice}{explained(found)}"
+        f"{', '.join(examples)}{more}; {advice}{explained(found) or empty}"
         f"{transpose_hint(raw, options)}{raw.elsewhere}"
     )
 
