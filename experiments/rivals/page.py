@@ -3,55 +3,71 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from experiments.harness.child import ROOT
+from experiments.harness.reporting import Item
 from experiments.harness.summary import environment_lines, older_note, report_again, report_lines, why_older
 from experiments.rivals import cluster, reading, report_times, scale, searches, speed, throughput
 from minimaxrisk.app.atomic import write_whole
 
 RESULTS_PAGES = ROOT / "docs" / "results"
 PAGE, LARGE_DATA_PAGE = RESULTS_PAGES / "benchmarks.md", RESULTS_PAGES / "large_data.md"
+# What stands between which markers; the speed of fits, which is laid out in two places, is apart.
+BLOCKS = {
+    "many": throughput.ITEM,
+    "searches": searches.ITEM,
+    "files": reading.ITEM,
+    "reports": report_times.ITEM,
+}
+LARGE_DATA_BLOCKS = {"results": scale.ITEM, "chunks": cluster.ITEM}
 
 
 def fill_page(out: Path, page: Path = PAGE) -> None:
     """Fill the page from the folder of a run, whose figures it shows."""
-    for item in (speed.ITEM, throughput.ITEM, searches.ITEM, reading.ITEM, report_times.ITEM):
-        if not (out / item.name / f"{item.name}.csv").exists():
-            raise ValueError(
-                f"there are no results of {item.name} in {out}; `python -m experiments rivals` makes them."
-            )
+    _check_measured(out, "rivals", (speed.ITEM, *BLOCKS.values()))
     measured, _, _ = report_again(out / speed.NAME, speed.ITEM)
-    many, _, _ = report_again(out / throughput.NAME, throughput.ITEM)
-    chosen, _, _ = report_again(out / searches.NAME, searches.ITEM)
-    read, _, _ = report_again(out / reading.NAME, reading.ITEM)
-    whole, _, _ = report_again(out / report_times.NAME, report_times.ITEM)
     results = replace(measured, tables=measured.tables[:-1])
     lost = replace(measured, tables=measured.tables[-1:], figures=())
-    older = why_older(out / speed.NAME, speed.ITEM)
-    notes = [f"{note}." for note in (*([older_note(speed.ITEM, older)] if older else []), *measured.notes)]
+    notes = " ".join(f"{note}." for note in measured.notes)
     text = page.read_text(encoding="utf-8")
     figures = Path(os.path.relpath(out / speed.NAME, page.parent)).as_posix()
-    text = fill(
-        text, "results", [*environment_lines(out), " ".join(notes), "", *report_lines(results, figures)]
-    )
-    text = fill(text, "losses", report_lines(lost, ""))
-    text = fill(text, "many", report_lines(many, ""))
-    text = fill(text, "searches", [*report_lines(chosen, ""), *chosen.notes])
-    text = fill(text, "files", [*report_lines(read, ""), *read.notes])
-    text = fill(text, "reports", report_lines(whole, ""))
+    told = [*environment_lines(out), *_if_older(out, speed.ITEM), notes, "", *report_lines(results, figures)]
+    text = fill(fill(text, "results", told), "losses", report_lines(lost, ""))
+    for name, item in BLOCKS.items():
+        text = fill(text, name, _block(out, item))
     write_whole(page, text)
 
 
 def fill_large_data(out: Path, page: Path = LARGE_DATA_PAGE) -> None:
     """Fill the page on large data from the folder of a run."""
-    measured, _, _ = report_again(out / scale.NAME, scale.ITEM)
-    chunks, _, _ = report_again(out / cluster.NAME, cluster.ITEM)
+    _check_measured(out, "scale", LARGE_DATA_BLOCKS.values())
     text = page.read_text(encoding="utf-8")
-    text = fill(text, "results", [*environment_lines(out), *report_lines(measured, "")])
-    text = fill(text, "chunks", report_lines(chunks, ""))
+    text = fill(text, "environment", environment_lines(out))
+    for name, item in LARGE_DATA_BLOCKS.items():
+        text = fill(text, name, _block(out, item))
     write_whole(page, text)
+
+
+def _check_measured(out: Path, suite: str, items: Iterable[Item]) -> None:
+    for item in items:
+        if not (out / item.name / f"{item.name}.csv").exists():
+            raise ValueError(
+                f"there are no results of {item.name} in {out}; `python -m experiments {suite}` makes them."
+            )
+
+
+def _block(out: Path, item: Item) -> list[str]:
+    """What an item reports, and whether the code is still the one that measured it."""
+    report, _, _ = report_again(out / item.name, item)
+    return [*_if_older(out, item), *report_lines(report, ""), *report.notes]
+
+
+def _if_older(out: Path, item: Item) -> list[str]:
+    reasons = why_older(out / item.name, item)
+    return [f"{older_note(item, reasons)}.", ""] if reasons else []
 
 
 def fill(text: str, name: str, lines: list[str]) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from experiments.__main__ import RESULTS
 from experiments.harness import code
 from experiments.harness.code import LIBRARY, engine_fingerprint, essence, experiment_fingerprint
-from experiments.harness.summary import SETTINGS, text_again, why_older
+from experiments.harness.summary import SETTINGS, text_again
 from experiments.paper import epsilon, n_max
-from experiments.rivals.page import PAGE
-from experiments.rivals.speed import ITEM as SPEED
+from experiments.rivals.page import LARGE_DATA_BLOCKS, LARGE_DATA_PAGE, PAGE, fill_large_data, fill_page
 from experiments.suites import SUITES
 
 
@@ -30,10 +30,26 @@ def test_summaries_tell_which_results_are_older_than_the_code(suite):
             assert text_again(RESULTS / suite / name, item) in text, name
 
 
-def test_the_page_of_the_benchmark_tells_if_it_is_older():
-    """Fails after a change of the engine: `python -m experiments page`."""
-    is_older = bool(why_older(RESULTS / "rivals" / SPEED.name, SPEED))
-    assert ("lder than the code" in PAGE.read_text(encoding="utf-8")) == is_older
+@pytest.mark.parametrize(
+    ("suite", "page", "fill"),
+    [("rivals", PAGE, fill_page), ("scale", LARGE_DATA_PAGE, fill_large_data)],
+)
+def test_pages_follow_from_the_measurements_and_tell_which_are_older(tmp_path, suite, page, fill):
+    """Fails after a change of the engine: `python -m experiments page` and `large-data-page`."""
+    folder = tmp_path / "docs" / "results"
+    folder.mkdir(parents=True)
+    shutil.copytree(RESULTS / suite, tmp_path / "experiments" / "results" / suite)
+    copy = shutil.copy(page, folder)
+    fill(tmp_path / "experiments" / "results" / suite, Path(copy))
+    assert Path(copy).read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+
+
+def test_every_block_of_a_page_tells_that_it_is_older(tmp_path, monkeypatch):
+    monkeypatch.setattr(code, "engine_fingerprint", lambda: "another")
+    out = RESULTS / "scale"
+    copy = Path(shutil.copy(LARGE_DATA_PAGE, tmp_path))
+    fill_large_data(out, copy)
+    assert copy.read_text(encoding="utf-8").count("lder than the code**: ") == len(LARGE_DATA_BLOCKS)
 
 
 def test_a_constant_of_the_engine_makes_results_older(tmp_path, monkeypatch):

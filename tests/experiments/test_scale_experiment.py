@@ -6,16 +6,13 @@ import signal
 
 import pytest
 
-from experiments.__main__ import default_folder
 from experiments.accelerators.page import PAGE as ACCELERATORS_PAGE
 from experiments.accelerators.page import fill_accelerators
 from experiments.harness.cells import FAILED, REFUSED, TIME_LIMIT, EndedError
 from experiments.harness.child import Story
 from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
-from experiments.harness.summary import report_again, report_lines, text_again
 from experiments.rivals import scale
-from experiments.rivals.page import LARGE_DATA_PAGE, fill_large_data
 from experiments.rivals.scale_clock import LEARNERS, OURS
 
 NO_SOURCES = Sources(names=(), notes=())
@@ -63,20 +60,6 @@ def test_small_problems_are_measured(problem):
         assert row["x_bytes"] > 0
     (table,) = scale.report(QUICK, NO_SOURCES, rows).tables
     assert [line[0] for line in table.lines] == [f"`{OURS}`", "liblinear-svm"]
-
-
-def test_the_page_and_the_summary_follow_from_the_measurements(tmp_path):
-    results = default_folder("scale", quick=False)
-    assert text_again(results / scale.NAME, scale.ITEM) in (results / "summary.md").read_text(
-        encoding="utf-8"
-    )
-    page = LARGE_DATA_PAGE.read_text(encoding="utf-8")
-    report, _, _ = report_again(results / scale.NAME, scale.ITEM)
-    assert "\n".join(report_lines(report, "")).strip() in page
-    copy = tmp_path / "page.md"
-    copy.write_text(page, encoding="utf-8")
-    fill_large_data(results, copy)
-    assert copy.read_text(encoding="utf-8") == page
 
 
 def test_the_page_on_accelerators_follows_from_the_measurements(tmp_path):
