@@ -17,8 +17,17 @@ from sklearn.metrics import (
     recall_score,
     roc_auc_score,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from minimaxrisk import MinimaxRiskClassifier, PredictionSets, evaluate
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
+    PredictionSets,
+    evaluate,
+)
 from minimaxrisk.analysis.evaluation import Said, area_interval, evaluation_of
 from minimaxrisk.datasets import make_expression
 
@@ -82,6 +91,38 @@ def test_classifiers_of_other_libraries_and_without_probabilities(halves):
         found = evaluate(model, X_new, y_new)
         assert found.area.value == pytest.approx(roc_auc_score(y_new, model.decision_function(X_new)))
         assert found.calibration is None
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MinimaxRiskClassifier(),
+        MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2),
+        MinimaxRiskEnsembleClassifier(n_estimators=30, random_state=0),
+        MinimaxRiskKernelClassifier(kernel="rbf"),
+        PredictionSets(MinimaxRiskClassifier(), random_state=0),
+        make_pipeline(StandardScaler(), MinimaxRiskClassifier()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_training_data_are_refused(halves, model):
+    X, y, X_new, _ = halves
+    model.fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"are the training data of the model.*another cohort, or use error_bound"
+    ):
+        evaluate(model, X, y)
+    for other in (X_new, X[::-1], X + 1e-3 * X_new):
+        assert evaluate(model, other, y).error.n == 60
+
+
+def test_the_training_data_of_groups_are_refused(halves):
+    X, y, X_new, y_new = halves
+    groups = np.arange(60) // 2
+    model = MinimaxRiskClassifier().fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="are the training data of the model"):
+        evaluate(model, X, y, groups=groups)
+    assert evaluate(model, X_new, y_new, groups=groups).error.n == 30
 
 
 def test_areas_of_several_classes_are_those_of_scikit_learn():

@@ -38,6 +38,7 @@ from minimaxrisk.guarantees.certified import SETS, can
 from minimaxrisk.guarantees.counting import clopper_pearson_limit, one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
+from minimaxrisk.guarantees.verification import was_fitted_on
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 # The seed by which one sample of each group is drawn.
@@ -340,10 +341,11 @@ def evaluate(
     """Count the errors of this very model on samples that it has not seen, such as a second cohort.
 
     No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
-    counted on samples that had no part in making it. Errors on training samples mean nothing, and arrays do
-    not tell which these are; ``minimaxrisk evaluate`` recognizes them by the model file. Nor do they tell the
-    scale of the training data: ask ``training_scale(model, X_train, y_train).compare(X)`` first, as the
-    command does, because errors on another scale mean nothing either.
+    counted on samples that had no part in making it. Errors on training samples mean nothing: the training
+    data of a model with a proof are refused, and ``minimaxrisk evaluate`` recognizes each of its samples by
+    the model file. Arrays do not tell the scale of the training data: ask
+    ``training_scale(model, X_train, y_train).compare(X)`` first, as the command does, because errors on
+    another scale mean nothing either.
 
     Parameters
     ----------
@@ -371,8 +373,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If the model knows none of the labels, or ``prevalence`` is not a share for every class, each of which
-        has samples.
+        If these are the data that the model was fitted on, it knows none of the labels, or ``prevalence`` is
+        not a share for every class, each of which has samples.
 
     See Also
     --------
@@ -396,6 +398,11 @@ def evaluate(
     named = np.asarray(in_memory(model.predict(X)))
     has_sets = can(model, SETS)
     judged = model.estimator_ if has_sets else model
+    if was_fitted_on(judged, X, y, groups):
+        raise ValueError(
+            "X and y are the training data of the model, and errors on them say nothing about new samples; "
+            "pass samples of another cohort, or use error_bound(model, X, y) for what these can tell."
+        )
     ranking = ScoresOf(judged)
     scores = ranking.scores(X).T if ranking.are_known else None
     said = Said(np.asarray(judged.classes_).tolist(), named, scores)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk.guarantees.certified import Estimator
+from minimaxrisk.guarantees.certified import Estimator, has_proof, unwrapped
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit
 
 # How closely a stored number must agree with the one recomputed.
@@ -92,6 +92,21 @@ def verify(
     if fit.certificate is None:
         fit.certificate = _recompute(fit)
     return fit.certificate
+
+
+def was_fitted_on(model: Any, X: Any, y: Any, groups: Any = None) -> bool:
+    """Whether these are the data of the fit, all of them in their order, by its proof.
+
+    A model without a proof, or one of samples with weights, does not tell.
+    """
+    inner, _ = unwrapped(model)
+    if not has_proof(inner) or len(inner.worst_case_distribution_) != len(y):
+        return False
+    if not np.array_equal(np.unique(y), inner.classes_):
+        return False
+    return any(
+        verify(model, X, y, groups=units).valid for units in ([None] if groups is None else [None, groups])
+    )
 
 
 def check_same_data(fit: PosedFit) -> None:
