@@ -120,15 +120,33 @@ def test_groups_widen_the_ball(data):
     assert not verify(grouped, X, y).valid
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}, {"radius": 0.5, "marginal": "empirical"}])
+# What is said of the others begins with their names.
+FOUND_BY = {
+    "_products": "the kernel is not the one",
+    "_space": "the mean of the kernel",
+    "dual_coef_": "worst_case_error_",
+    "worst_case_distribution_": "worst_case_error_lower_",
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"kernel": "rbf"}, {"kernel": "precomputed"}, {"radius": 0.5, "marginal": "empirical"}],
+)
 def test_the_certificate(data, options):
     X, y = data
+    is_precomputed = options.get("kernel") == "precomputed"
+    if is_precomputed:
+        X = X @ X.T
     model = MinimaxRiskKernelClassifier(**options).fit(X, y)
     found = verify(model, X, y)
     assert found.valid, found.problems
     assert found.gap <= 1e-6
-    assert not verify(model, X[:-1], y[:-1]).valid
-    assert not verify(model, X[::-1], y[::-1]).valid
+    if is_precomputed:
+        assert not verify(model, X[::-1, ::-1], y[::-1]).valid
+    else:
+        assert not verify(model, X[:-1], y[:-1]).valid
+        assert not verify(model, X[::-1], y[::-1]).valid
     kept = dict(vars(model))
     wrong = {
         "dual_coef_": 1.1 * model.dual_coef_,
@@ -150,7 +168,9 @@ def test_the_certificate(data, options):
     for name, value in wrong.items():
         setattr(model, name, value)
         if name != "dual_coef_" or value.any():
-            assert not verify(model, X, y).valid, name
+            found, begins = verify(model, X, y), f"{FOUND_BY.get(name, name)} "
+            assert not found.valid, name
+            assert any(problem.startswith(begins) for problem in found.problems), (name, found.problems)
         setattr(model, name, kept[name])
     model.dual_coef_ = np.full_like(model.dual_coef_, np.nan)
     assert np.isnan(verify(model, X, y).upper)
