@@ -85,6 +85,9 @@ def _reached(story: Story, shape: dict[str, Any], limit: float) -> dict[str, Any
         raise EndedError(REFUSED, known["refused"], [shape])
     if not seconds and was_stopped and "ready" in known:
         raise EndedError(TIME_LIMIT, f"stopped after {limit:g} s", [shape])
+    if not seconds and story.exit_code == -signal.SIGKILL:
+        # The system's answer to a lack of memory.
+        raise EndedError(REFUSED, "more memory than there is", [shape])
     detail = "" if story.exit_code == 0 or was_stopped else _last_words(story)
     if not seconds:
         raise EndedError(FAILED, "the warm-up did not end" if was_stopped else detail, [shape])
@@ -95,7 +98,6 @@ def _reached(story: Story, shape: dict[str, Any], limit: float) -> dict[str, Any
 
 def _last_words(story: Story) -> str:
     if story.exit_code < 0:
-        # Most often the system's answer to a lack of memory.
         return f"ended by {signal.Signals(-story.exit_code).name}"
     return story.last_words or f"exit status {story.exit_code}"
 

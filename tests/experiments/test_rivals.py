@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,7 +19,7 @@ from sklearn.utils.fixes import parse_version
 
 from experiments.__main__ import main
 from experiments.harness.cells import FAILED, OK, REFUSED, SKIPPED, TIME_LIMIT, EndedError
-from experiments.harness.child import ROOT, run_module
+from experiments.harness.child import ROOT, Story, run_module
 from experiments.harness.reproduce import reproduce
 from experiments.harness.settings import QUICK, Settings
 from experiments.harness.sources import Sources
@@ -239,6 +240,14 @@ def test_a_slow_fit_is_killed_and_larger_studies_are_skipped(growing_sweep):
     assert [one["status"] for one in growing_sweep] == [OK, TIME_LIMIT, SKIPPED]
     assert growing_sweep[1]["detail"] == "stopped after 2 s"
     assert growing_sweep[1]["n_features"] == 500
+
+
+def test_a_rival_that_the_system_kills_for_its_memory_is_not_tried_again():
+    with pytest.raises(EndedError, match="more memory than there is") as ended:
+        speed._reached(Story([{"ready": True}], -signal.SIGKILL, ""), {"n_samples": 300}, 60.0)
+    assert ended.value.status == REFUSED
+    some = speed._reached(Story([{"ready": True}, {"seconds": 1.0}], -signal.SIGKILL, ""), {}, 60.0)
+    assert (some["n_fits"], some["detail"]) == (1, "ended by SIGKILL")
 
 
 def test_a_run_goes_on_with_what_is_missing(tmp_path, capsys, monkeypatch, in_this_process, no_figures):
