@@ -152,6 +152,8 @@ def test_the_decision_pages_quote_these_results():
     for page, words, method in (
         (estimator, "few errors", "ensemble"),
         (estimator, "one rule on few columns", "box, s = 1"),
+        (estimator, "a shorter list", "box, s chosen"),
+        (estimator, "a rule on all columns", "ball, clipped"),
         (coming, "our ensemble", "ensemble"),
         (coming, "our ball, clipped columns", "ball, clipped"),
         (coming, "ridge logistic regression, tuned, clipped", "ridge logistic, tuned, clipped"),
@@ -163,4 +165,5 @@ def test_the_decision_pages_quote_these_results():
         seconds = float(line.split("|")[-2])
         assert seconds == pytest.approx(float(costs[method][1]), rel=0.02)
     assert costs["ensemble"][0] in estimator
+    assert f"| {costs['box, s chosen'][0]} |" in estimator
     assert costs["box, s = 1"][0] in estimator
