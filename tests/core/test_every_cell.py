@@ -97,7 +97,7 @@ folder: list = []
 
 @cache
 def study():
-    """Numbers of 20 bits, which float32 holds exactly, too, and so many that no sum of them is zero."""
+    """Every form holds these numbers exactly; with 16 binary places no score is zero. Two rows a group."""
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], N // 2)
     X = np.round(2.0**16 * (random.normal(size=(N, D)) + 1.2 * y[:, None] * (np.arange(D) < 3))) / 2.0**16
