@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, RepeatedStratifiedKFold, StratifiedKFold
@@ -73,6 +73,15 @@ def test_columns_are_counted_where_a_model_tells(study):
     table = str(found)
     assert table.count("\n") == len(found.names)
     assert f"{found.mean_errors[0]:.3f}" in table
+
+
+def test_classes_that_are_never_predicted_are_told():
+    found = compare(
+        {"linear": MinimaxRiskClassifier(), "bayes": GaussianNB(), "one": DummyClassifier()},
+        *load_iris(return_X_y=True),
+    )
+    assert found.never_predicted == ((1,), (), (1, 2))
+    assert str(found).splitlines()[-2:] == ["linear never predicts '1'.", "one never predicts '1', '2'."]
 
 
 def test_groups_stay_in_one_fold(study):

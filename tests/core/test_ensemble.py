@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from scipy.stats import beta
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 import reference
@@ -25,6 +26,7 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning, UninformativeRadiusWarning
 from minimaxrisk.inspection import StabilityDisplay
+from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, InteriorPoint
 from problems import changed_a_little
 
 PAIRS = {"subsample": 0.5, "complementary": True}
@@ -524,6 +526,39 @@ def test_pickles_are_small_and_whole():
 
 
 # ---- where the solver has trouble
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        InteriorPoint(max_iter=1),
+        InteriorPoint(max_seconds=1e-9),
+        FirstOrder(max_iter=3),
+        ConstraintGeneration(k_max=2),
+    ],
+    ids=lambda solver: next(f"{name}={value}" for name, value in vars(solver).items() if "max_" in name),
+)
+@pytest.mark.parametrize("certify", [True, False])
+def test_members_that_a_limit_ended_are_told(wide, solver, certify):
+    X, y = wide
+    with pytest.warns(
+        ConvergenceWarning, match="6 of 6 members ended at a limit of estimator's solver, with"
+    ):
+        model = ensemble(
+            estimator=MinimaxRiskClassifier(solver), certify=certify, n_estimators=6, subsample=0.5
+        ).fit(X, y)
+    if certify:
+        assert verify(model, X, y).valid
+
+
+def test_a_limit_that_is_not_reached_changes_nothing_and_is_not_told(wide):
+    X, y = wide
+    limited = MinimaxRiskClassifier(InteriorPoint(max_seconds=1000.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ensemble(estimator=limited, certify=False, gap_tol=1e-9).fit(X, y)
+    free = ensemble(certify=False, gap_tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), free.predict_proba(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])

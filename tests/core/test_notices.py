@@ -14,7 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import (
     GridSearchCV,
     TunedThresholdClassifierCV,
+    cross_val_predict,
     cross_val_score,
+    learning_curve,
     permutation_test_score,
 )
 from sklearn.multiclass import OneVsRestClassifier
@@ -116,11 +118,31 @@ def test_other_ways_to_learn_nothing():
     assert not told_by(lambda: warn_about_lost_classes(only_first, np.array([0, 1, 0, 0, 1]), []))
 
 
+FOLDS = {
+    "score": lambda model: cross_val_score(model, *IRIS, cv=3),
+    "predict": lambda model: cross_val_predict(model, *IRIS, cv=3),
+    "of a search": lambda model: cross_val_score(GridSearchCV(model, RADIUS, cv=2), *IRIS, cv=3),
+}
+RADIUS = {"radius": [1.0, 1.1]}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_one_fold_says_that_a_class_is_lost(name):
+    """The first that somebody tries is a cross-validation; each of them tells it once."""
+    for _ in range(2):
+        (told,) = told_by(lambda: FOLDS[name](MinimaxRiskClassifier()))
+        assert told.category is UnderfitWarning
+        assert str(told.message).startswith("on the training data the model never predicts '1'; try ")
+        assert told.filename == __file__
+    assert not told_by(lambda: FOLDS[name](MinimaxRiskClassifier(marginal="empirical")))
+
+
 MANY = {
-    "folds": lambda model: cross_val_score(model, *IRIS, cv=3),
     "folds in processes": lambda model: cross_val_score(model, *IRIS, cv=3, n_jobs=2),
     "other labels": lambda model: permutation_test_score(model, *IRIS, cv=3, n_permutations=2),
     "calibration": lambda model: CalibratedClassifierCV(model, cv=3).fit(*IRIS),
+    "calibration on folds": lambda model: cross_val_score(CalibratedClassifierCV(model, cv=2), *IRIS, cv=3),
+    "other sizes": lambda model: learning_curve(model, *IRIS, train_sizes=[80], cv=3, shuffle=True),
     "one against the rest": lambda model: OneVsRestClassifier(model).fit(*IRIS),
     "members": lambda model: BaggingClassifier(model, n_estimators=2).fit(*IRIS),
 }

@@ -1,4 +1,5 @@
-"""Warnings about fits: one for each, and none from fits of which there are many.
+"""Warnings about fits: one for each, and none from fits of which there are many, but for a class that
+cross-validation loses, which would otherwise end as a low score without a word.
 
 Silence is a context variable. Python's warning filters are global to the process, and changing them
 temporarily from several threads can leave them changed.
@@ -13,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from types import FrameType
+from weakref import WeakSet
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -38,12 +40,16 @@ MANY_FITS = (
 )
 # The same, in a module that fits on all samples as well.
 MANY_FITS_BY_NAME = ("_fit_and_score_over_thresholds",)
+# What cross-validates the model that the user has: one of its folds speaks for all.
+CROSS_VALIDATIONS = ("cross_validate", "cross_val_predict")
+FIT_ON_FOLD = ("_fit_and_score", "_fit_and_predict")
 RADIUS_WARNINGS = (UninformativeRadiusWarning, CoverageWarning)
 ABOUT_FITS = (*RADIUS_WARNINGS, ConvergenceWarning, OutOfBagWarning, UnderfitWarning)
 
 Remark = tuple[str, type[Warning]]
 
 _told: set[type[Warning]] = set()
+_loops_told: WeakSet[object] = WeakSet()
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
 _remarks: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None)
 
@@ -78,19 +84,23 @@ def one_warning() -> Iterator[None]:
     """Within it a fit says all that it has to say in one warning, at the end; within another one, in that.
 
     It says nothing where scikit-learn fits many models. A search that fits the best again says it then; with
-    several processes each of them would repeat it.
+    several processes each of them would repeat it. Of the folds of a cross-validation in this process the
+    first that loses a class says so.
     """
     if _remarks.get() is not None:
         yield
         return
-    if _is_one_of_many():
+    many, loop = _many_fits()
+    if many and (loop is None or loop in _loops_told):
         with silenced(*ABOUT_FITS):
             yield
         return
+    unheard = [category for category in ABOUT_FITS if category is not UnderfitWarning] if many else []
     remarks: list[Remark] = []
     token = _remarks.set(remarks)
     try:
-        yield
+        with silenced(*unheard):
+            yield
     finally:
         _remarks.reset(token)
     # A filter is about one kind of remark, and the others are to be heard.
@@ -98,6 +108,8 @@ def one_warning() -> Iterator[None]:
     if remarks:
         category = _together(tuple(dict.fromkeys(category for _, category in remarks)))
         text = " Also: ".join(message for message, _ in remarks)
+        if loop is not None:
+            _loops_told.add(loop)
         warnings.warn(text, category, stacklevel=_level_of_caller())
 
 
@@ -125,15 +137,22 @@ def _level_of_caller() -> int:
     return level
 
 
-def _is_one_of_many() -> bool:
-    """Whether scikit-learn calls for one of many fits."""
+def _many_fits() -> tuple[bool, object | None]:
+    """Whether scikit-learn calls for one of many fits; and if these are the folds of one cross-validation in
+    this process, and nothing between, what runs them.
+    """
+    names, loop, are_folds = [], None, True
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        is_such = frame.f_globals.get("__name__", "").startswith(MANY_FITS)
-        if is_such or frame.f_code.co_name in MANY_FITS_BY_NAME:
-            return True
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if module.startswith(MANY_FITS) or name in MANY_FITS_BY_NAME:
+            names.append(name)
+            are_folds &= module == "sklearn.model_selection._validation"
+            if name in CROSS_VALIDATIONS:
+                loop = frame.f_locals.get("parallel")
         frame = frame.f_back
-    return False
+    are_folds &= sum(name in FIT_ON_FOLD for name in names) == 1
+    return bool(names), loop if are_folds else None
 
 
 @contextmanager

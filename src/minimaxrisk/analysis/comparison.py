@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from minimaxrisk._utils.arguments import check_positive_integer, is_integer
+from minimaxrisk._utils.arguments import check_positive_integer, is_integer, listed
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
@@ -50,6 +50,8 @@ class CannotFitError(ValueError):
 class Comparison:
     """Errors of several classifiers on the same folds; printed, it is a table.
 
+    Below the table stands which classes a classifier names for no sample: it errs on all of these.
+
     Attributes
     ----------
     names : tuple of str
@@ -59,6 +61,8 @@ class Comparison:
         an ensemble those that its members select; NaN if unknown), and the time.
     test_share : float
         Samples in a fold over samples in the others.
+    never_predicted : tuple of tuple
+        For each classifier the labels of left-out samples that it predicts on no fold.
     """
 
     names: tuple[str, ...]
@@ -66,6 +70,7 @@ class Comparison:
     n_features: FloatArray = field(repr=False)
     seconds: FloatArray = field(repr=False)
     test_share: float = field(repr=False)
+    never_predicted: tuple[tuple[Any, ...], ...] = field(repr=False)
 
     @property
     def mean_errors(self) -> FloatArray:
@@ -102,6 +107,8 @@ class Comparison:
                 f"{name:{width}}   {self.mean_errors[i]:.3f}    {difference:>{5 + len(self.names[0])}}    "
                 f"{columns:>7}    {np.median(self.seconds[i]):7.3f}"
             )
+        lost = zip(self.names, self.never_predicted, strict=True)
+        lines += [f"{name} never predicts {listed(labels)}." for name, labels in lost if labels]
         return "\n".join(lines)
 
 
@@ -186,9 +193,14 @@ def compare(
     with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
         one_fit = partial(_one_fit, dict(estimators), X, y, groups)
         found = parallel_map(one_fit, tasks, n_jobs=n_jobs, progress=progress)
-    values = np.array(found).reshape(len(folds), len(estimators), 3).transpose(2, 1, 0)
+    numbers, named = [one[:3] for one in found], [one[3] for one in found]
+    values = np.array(numbers).reshape(len(folds), len(estimators), 3).transpose(2, 1, 0)
     shares = [len(test) / len(train) for train, test in folds]
-    return Comparison(tuple(estimators), values[0], values[1], values[2], float(np.mean(shares)))
+    judged = np.unique(y[np.concatenate([test for _, test in folds])])
+    lost = [np.setdiff1d(judged, np.concatenate(named[i :: len(estimators)])) for i in range(len(estimators))]
+    never_predicted = tuple(tuple(labels.tolist()) for labels in lost)
+    mean_share = float(np.mean(shares))
+    return Comparison(tuple(estimators), values[0], values[1], values[2], mean_share, never_predicted)
 
 
 def usual_rivals(n_classes: int, *, is_sparse: bool = False, random_state: int = 0) -> dict[str, Any]:
@@ -245,8 +257,8 @@ def _folds(
 
 def _one_fit(
     estimators: Mapping[str, Any], X: Any, y: np.ndarray, groups: Any, task: tuple[str, IntArray, IntArray]
-) -> tuple[float, float, float]:
-    """Error, columns and seconds of a classifier on a fold."""
+) -> tuple[float, float, float, np.ndarray]:
+    """Error, columns and seconds of a classifier on a fold, and the labels that it predicts there."""
     name, train, test = task
     learn, left_out = take_rows(X, train), take_rows(X, test)
     own = None if groups is None else take_rows(groups, train)
@@ -258,7 +270,7 @@ def _one_fit(
         predicted = np.asarray(fitted.predict(left_out))
     except ValueError as problem:
         raise CannotFitError(name, str(problem)) from problem
-    return float(np.mean(predicted != y[test])), _n_used(fitted), seconds
+    return float(np.mean(predicted != y[test])), _n_used(fitted), seconds, np.unique(predicted)
 
 
 def _n_used(fitted: Any) -> float:

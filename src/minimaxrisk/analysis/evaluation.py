@@ -253,7 +253,7 @@ class Evaluation:
         """How often it errs, how sure that is, and for which samples, in words."""
         n, wrong = self.error.n, self.error.n_counted
         drawn = "" if self.n_groups is None else f" (one of each of {self.n_groups} groups)"
-        errs = f"On {n:,} samples that it has not learned from{drawn} this model errs on {wrong:,}"
+        errs = f"On {n:,} samples{drawn} this model errs on {wrong:,}"
         if self.doubt:
             text = f"{self.doubt} {errs}; until then that may mean nothing."
         else:
@@ -276,8 +276,8 @@ class Evaluation:
         """What is taken for granted, in words."""
         of_what = "samples" if self.n_groups is None else "groups"
         return (
-            f"That holds for any classifier if the {of_what} are independent, are drawn like those that it "
-            "will meet, and nothing about the model was chosen by their labels."
+            "That holds for any classifier if it has learned from none of them, nothing about it was chosen "
+            f"by their labels, and the {of_what} are independent and drawn like those that it will meet."
         )
 
     def _compared(self) -> str:

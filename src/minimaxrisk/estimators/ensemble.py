@@ -18,8 +18,13 @@ from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
-from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time
-from minimaxrisk.engines.solution import EngineSettings, Monitor
+from minimaxrisk.engines.dispatch import (
+    approach_minimax_risks,
+    problems_at_a_time,
+    remark_on_end,
+    solve_minimax_risk,
+)
+from minimaxrisk.engines.solution import EngineSettings, Enough, Monitor
 from minimaxrisk.estimators.ball_member import BallMember, fit_ball, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import engine_settings_of, radius_seed_of, warn_about_work
@@ -42,6 +47,7 @@ from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, Select
 from minimaxrisk.guarantees.posed_fit import loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
+from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.problem.sets import BOX, Posed
 from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
@@ -322,9 +328,10 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
         )
         with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
-            members = parallel_map_in_batches(
+            learned = parallel_map_in_batches(
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
+        members = [member for member, _ in learned]
         ball = self._ball(posed, data, units, random, standardize=estimator.standardize)
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
@@ -335,7 +342,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         if self.certify:
             loss = loss_of_rule(fitted, "randomized", data, posed)
             worst = worst_case_of_loss(loss, fitted, posed)
-        return _Average(fitted, in_bag, ball, judged, worst)
+        remark = _remark_on_members([gap for _, gap in learned])
+        return _Average(fitted, in_bag, ball, judged, worst, remark)
 
     def _store(self, posed: PosedBox, data: TrainingData, solved: _Average, parameters: Any) -> None:
         fitted = solved.rule
@@ -355,8 +363,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             self.worst_case_proof_ = solved.worst.affine
 
     def _warn(self, posed: PosedBox, data: TrainingData, solved: _Average) -> None:
-        if self.certify:
-            super()._warn(posed, data, solved)
+        super()._warn(posed, data, solved)
         is_unseen = np.isnan(solved.judged.oob_proba[:, 0]) & (data.weights > 0)
         units = Strata.of(data)
         single = [k for k, members in enumerate(units.of_class) if len(members) == 1]
@@ -458,8 +465,8 @@ class _Average:
     ball: BallMember | None
     judged: OutOfBag
     worst: WorstCaseOfRule | None
+    remark: str
     interrupted: ClassVar[bool] = False  # members raise
-    remark: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)
@@ -478,7 +485,8 @@ class RulesFromRows:
         """How many parts are best given together."""
         return problems_at_a_time(self.whole.problem, self.settings)
 
-    def __call__(self, parts: Sequence[IntArray]) -> list[LinearRule]:
+    def __call__(self, parts: Sequence[IntArray]) -> list[tuple[LinearRule, float]]:
+        """Each with the gap at which a limit of the solver ended it, or zero."""
         with suitable_threads(len(self.data.labels)):
             posed = pose_parts(
                 self.whole,
@@ -490,9 +498,32 @@ class RulesFromRows:
             )
             problems = [each.problem for each in posed]
             return [
-                LinearRule.of_problem(_without_small(mu, problem.scale.n_leading), problem)
-                for problem, mu in zip(problems, approach_minimax_risks(problems, self.settings), strict=True)
+                (LinearRule.of_problem(_without_small(mu, problem.scale.n_leading), problem), gap)
+                for problem, (mu, gap) in zip(problems, self._coefficients(problems), strict=True)
             ]
+
+    def _coefficients(self, problems: Sequence[Box]) -> list[tuple[FloatArray, float]]:
+        settings = self.settings
+        if settings.max_iter is None and settings.max_seconds is None:
+            return [(mu, 0.0) for mu in approach_minimax_risks(problems, settings)]
+        # The quicker way above does not tell where a limit ended it.
+        near_enough = Enough(settings.gap_tol).stops
+        solved = [solve_minimax_risk(problem, settings, near_enough) for problem in problems]
+        if any(each.interrupted for each in solved):
+            raise KeyboardInterrupt
+        return [(each.mu, each.gap if remark_on_end(settings, each) else 0.0) for each in solved]
+
+
+def _remark_on_members(gaps: Sequence[float]) -> str:
+    """That a limit of the solver ended members; empty if none did."""
+    n_ended = sum(gap > 0.0 for gap in gaps)
+    if not n_ended:
+        return ""
+    return (
+        f"{n_ended} of {len(gaps)} members ended at a limit of estimator's solver, with optimality gaps of "
+        f"up to {max(gaps):.2g}; what is stated of their average is valid, and a larger limit gives better "
+        "members"
+    )
 
 
 def _without_small(mu: FloatArray, n_leading: int) -> FloatArray:

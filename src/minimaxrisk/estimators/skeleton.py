@@ -147,7 +147,8 @@ class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
         return [*super()._remedies(data, parameters), *known, f"a smaller radius{self._whose}"]
 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
-        warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)
+        if self._has_proof:
+            warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)
         if solved.remark:
             warn(f"{solved.remark}.", ConvergenceWarning)
 
