@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
@@ -272,3 +273,22 @@ def test_a_posed_fit_has_its_data(study, X_new):
         with pytest.raises(ValueError, match="holds its data already"):
             error_bound(posed, study.data, study.target, method=method, X_new=X_new)
     assert error_bound(posed, method="agreement", X_new=X_new, random_state=0).n_train == 80
+
+
+def test_agreement_is_about_the_model_and_not_about_what_is_fitted_anew():
+    found = make_expression(80, 40, effect=1.0, random_state=0)
+    X, y, X_new = found.data, found.target, found.law.sample(60, random_state=1)[0]
+    model = MinimaxRiskClassifier().fit(X, y)
+    alone = error_bound(model, X, y, X_new=X_new, method="agreement", random_state=0)
+    learner = MinimaxRiskClassifier(radius=3.0)
+    for other in (learner, clone(learner).fit(X, y)):
+        posed = PosedFit(model, X, y, learner=other)
+        found = error_bound(posed, X_new=X_new, method="agreement", random_state=0)
+        assert found.model is model
+        half = error_bound(posed, method="holdout", random_state=0).model
+        assert half.get_params()["radius"] == 3.0
+        differ = int(np.sum(half.predict(X_new) != model.predict(X_new)))
+        assert f"on {differ} of 60 new instances the two differ" in found.statement
+        best = error_bound(posed, X_new=X_new, random_state=0)
+        assert {one.model for one in (best, *best.alternatives) if one.method == "agreement"} == {model}
+    assert alone.model is model

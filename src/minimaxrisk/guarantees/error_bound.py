@@ -312,8 +312,12 @@ def _by_radii(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A classifier and the samples that it is judged by; ``fit`` is None for one that has no certificate."""
+    """A classifier and the samples that it is judged by; ``fit`` is None for one that has no certificate.
 
+    ``learner`` is fitted anew, ``model`` is what statements about this very model are about.
+    """
+
+    model: Any
     learner: Any
     transformer: Any
     X: Any
@@ -332,8 +336,11 @@ class _Judged:
             if must_match:
                 return cls._of_fit(fit)
             more = {"sample_weight": fit.sample_weight}
-            model, X, y, groups, transformer = fit.learner, fit.X, fit.y, fit.groups, fit.transformer
-        check_classifier("model", model)
+            model, X, y, groups, transformer = fit.model, fit.X, fit.y, fit.groups, fit.transformer
+            learner = fit.learner
+        else:
+            learner = model
+        check_classifier("model", learner)
         if X is None or y is None:
             raise ValueError("X and y must be passed: samples, and their labels.")
         if more.get("sample_weight") is not None:
@@ -344,7 +351,7 @@ class _Judged:
         classes, codes = np.unique(labels, return_inverse=True)
         unit = None if groups is None else codes_of_groups(groups, len(labels))
         sample = JudgedSample(TrainingData(X, classes, codes, np.ones(len(codes))), unit)
-        return cls(model, transformer, X, sample, None, True, {RADII: NOT_CERTIFIED})
+        return cls(model, learner, transformer, X, sample, None, True, {RADII: NOT_CERTIFIED})
 
     @classmethod
     def _of_fit(cls, fit: PosedFit) -> _Judged:
@@ -366,13 +373,13 @@ class _Judged:
         elif unit is not None:
             left_out[RADII] = LACKS_GROUPS
             more = {"sample_weight": fit.sample_weight, "X_unlabeled": fit.X_unlabeled}
-            fit = PosedFit(fit.learner, fit.X, fit.y, **more, transformer=fit.transformer)
+            fit = PosedFit(model, fit.X, fit.y, **more, transformer=fit.transformer, learner=fit.learner)
         check_same_data(fit)
         if not can(model, OWN_RADII):
             left_out[RADII] = NOT_CERTIFIED
         if reason := _not_as_given(fit.transformer):
             left_out[RADII] = reason
-        return cls(fit.learner, fit.transformer, fit.X, sample, fit, learns_groups, left_out)
+        return cls(model, fit.learner, fit.transformer, fit.X, sample, fit, learns_groups, left_out)
 
     @cached_property
     def rows(self) -> Any:
@@ -417,15 +424,15 @@ class _Judged:
 
     def named(self, X_new: Any) -> Any:
         """The labels that the model gives to new instances."""
-        check_is_fitted(self.learner)
+        check_is_fitted(self.model)
         seen = X_new if self.transformer is None else self.transformer.transform(X_new)
-        names = np.asarray(self.learner.predict(seen))
+        names = np.asarray(self.model.predict(seen))
         if len(names) < 2:
             raise ValueError(f"X_new must hold at least 2 instances, got {len(names)}.")
         return names
 
     def agreement(self, half: ErrorBound, X_new: Any, named: Any, confidence: float) -> ErrorBound:
-        found = agreement_bound(self.learner, half, X_new, named, confidence=confidence)
+        found = agreement_bound(self.model, half, X_new, named, confidence=confidence)
         return replace(found, n_train=len(self.sample.rows))
 
 
@@ -493,7 +500,7 @@ def _about(found: ErrorBound, judged: _Judged) -> ErrorBound:
     """The bound and its alternatives with the mixture of classes that they are about."""
     sample, more = judged.sample, ""
     known = found.prevalence or sample.data.classes.tolist()
-    unseen = set(getattr(judged.learner, "classes_", ())) - set(known)
+    unseen = set(getattr(judged.model, "classes_", ())) - set(known)
     if unseen:
         more = f" It leaves out samples of {listed(unseen)}, of which these data have none."
 
