@@ -45,6 +45,8 @@ from minimaxrisk.samples.validation import check_labels, codes_of_groups
 SEED = 0
 # Below it the number of errors is not one that the probabilities let expect.
 UNUSUAL = 0.05
+# Limits of an area this close to 0 or 1 are that.
+TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -252,8 +254,8 @@ class Evaluation:
     def statement(self) -> str:
         """How often it errs, how sure that is, and for which samples, in words."""
         n, wrong = self.error.n, self.error.n_counted
-        drawn = "" if self.n_groups is None else f" (one of each of {self.n_groups} groups)"
-        errs = f"On {n:,} samples{drawn} this model errs on {wrong:,}"
+        drawn = "" if self.n_groups is None else f" (one of each of {counted(self.n_groups, 'group')})"
+        errs = f"On {n:,} sample{'s' * (n != 1)}{drawn} this model errs on {wrong:,}"
         if self.doubt:
             text = f"{self.doubt} {errs}; until then that may mean nothing."
         else:
@@ -486,16 +488,18 @@ def _counted(said: Said, y: np.ndarray, groups: Any) -> _Counted:
     labels = [*said.classes, *strange]
     position = {label: k for k, label in enumerate(labels)}
     own, predicted = (np.array([position[label] for label in each.tolist()]) for each in (y, said.predicted))
-    if (own >= len(said.classes)).all():
-        raise ValueError(
-            f"the model knows none of these labels: its classes are {listed(said.classes)}, and the samples "
-            f"have {listed(strange)}. Give the labels the names that the model has."
-        )
     is_counted, n_groups = np.ones(len(own), dtype=np.bool_), None
     if groups is not None:
         unit = codes_of_groups(groups, len(own))
         is_counted[:], n_groups = False, int(unit.max()) + 1
         is_counted[one_of_each(unit, np.random.RandomState(SEED))] = True
+    if (own[is_counted] >= len(said.classes)).all():
+        kinds = [type(each[0]).__name__ for each in (said.classes, strange)]
+        are_other = "" if kinds[0] == kinds[1] else f" ({kinds[0]}, not {kinds[1]})"
+        raise ValueError(
+            f"the model knows none of these labels: its classes are {listed(said.classes)}{are_other}, and "
+            f"the samples have {listed(strange)}. Give the labels the names that the model has."
+        )
     confusion = np.zeros((len(labels), len(labels)), dtype=np.intp)
     np.add.at(confusion, (own[is_counted], predicted[is_counted]), 1)
     return _Counted(labels, len(said.classes), own, predicted, is_counted, n_groups, confusion)
@@ -626,9 +630,9 @@ def area_interval(value: float, n_positive: int, n_negative: int, confidence: fl
     low = optimize.brentq(beyond, 0.0, value) if 0.0 < value < 1.0 else 0.0
     high = optimize.brentq(beyond, value, 1.0) if 0.0 < value < 1.0 else 1.0
     if value == 1.0:
-        low = optimize.brentq(beyond, 0.0, 1.0 - 1e-9)
+        low = optimize.brentq(beyond, 0.0, 1.0 - TINY) if beyond(1.0 - TINY) < 0.0 else 1.0
     if value == 0.0:
-        high = optimize.brentq(beyond, 1e-9, 1.0)
+        high = optimize.brentq(beyond, TINY, 1.0) if beyond(TINY) < 0.0 else 0.0
     return float(low), float(high)
 
 

@@ -15,7 +15,7 @@ from minimaxrisk._utils.parallel import tell_progress
 from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
-from minimaxrisk.estimators.fit_support import log_line
+from minimaxrisk.estimators.fit_support import log_line, warn_about_work
 from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule
@@ -204,6 +204,7 @@ def minimax_risk_path(
     )
     model._validate_params()
     data = data_for_fit(model, model, X, y, sample_weight=sample_weight, groups=groups)
+    warn_about_work(data, model.coding, model.copy)
     return path_of(model, data, radii, breakpoints=breakpoints, verbose=verbose)
 
 
