@@ -13,7 +13,6 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import (
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -457,14 +456,10 @@ def test_a_fit_warns_once_before_it_begins(study, monkeypatch, model):
     assert caught[0].filename == __file__
 
 
-def test_siblings_warn_of_what_takes_the_memory(study, monkeypatch):
-    monkeypatch.setattr(environment, "ALWAYS_FREE", 0.0)
-    monkeypatch.setattr(environment, "free_memory", lambda: 1e5)
-    X, y = study
-    with pytest.warns(LargeFitWarning, match=r"60 x 900 entries takes .* copy=False makes no copy"):
-        L1SVMClassifier(copy=True).fit(X, y)
+def test_a_path_warns_before_it_begins(study, monkeypatch):
+    monkeypatch.setattr(fit_support, "LONG", 0.0)
     with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about"):
-        minimax_risk_path(X, y, radii=[1.0, 2.0])
+        minimax_risk_path(*study, radii=[1.0, 2.0])
 
 
 def test_a_kernel_warns_of_its_matrices(study, monkeypatch):

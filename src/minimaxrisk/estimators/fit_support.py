@@ -205,7 +205,6 @@ FIRST_ORDER_PASSES = 1000
 # of sparse data, and their indices: 6 with 400 x 1,000,000.
 VECTORS, VECTORS_OF_EMPTY = 20, 6
 LONG = 3600.0
-NO_COPY = "copy=False makes no copy of X"
 # Matrices with a row and a column for each sample that the ball holds at once, for each class: 2.7 to 2.8.
 MATRICES_OF_CLASS = 3
 
@@ -239,14 +238,8 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
             "ends the fit with the bounds that it has.",
             LargeFitWarning,
         )
-    _warn_about_memory(size, n_bytes, NO_COPY if copies else "leave out columns or samples")
-
-
-def warn_about_copy(data: TrainingData, copy: bool | str) -> None:
-    """Before a copy of X for which there is not the memory, where it is what takes most."""
-    (n, d), dtype = data.X.shape, data.X.dtype
-    if not sparse.issparse(data.X) and is_copied(n, d, copy, dtype):
-        _warn_about_memory(f"a fit of {n} x {d} entries", float(BYTES * n * d), NO_COPY)
+    remedy = "copy=False makes no copy of X" if copies else "leave out columns or samples"
+    _warn_about_memory(size, n_bytes, remedy)
 
 
 def warn_about_products(data: TrainingData) -> None:

@@ -17,7 +17,6 @@ from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
 from minimaxrisk.engines.dispatch import remark_on_end, solve_by_simplex
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor, Solution, TimeLimit
-from minimaxrisk.estimators.fit_support import warn_about_copy
 from minimaxrisk.estimators.skeleton import Learner
 from minimaxrisk.guarantees.certified import DASK, LIBRARY_CLASSIFIER, SELECTION
 from minimaxrisk.problem.pose import PosedL1SVM, pose_l1_svm
@@ -202,7 +201,6 @@ class L1SVMClassifier(Learner):
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
         self._engine_settings(checked.n_features_in_)  # refused before any work
-        warn_about_copy(data, self.copy)
 
     def _posed(self, data: TrainingData, parameters: Any) -> PosedL1SVM:
         return pose_l1_svm(
