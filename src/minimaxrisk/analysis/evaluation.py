@@ -31,6 +31,7 @@ from sklearn.metrics import roc_auc_score
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.sklearn_private import check_classifier
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
 from minimaxrisk.estimators.prediction_sets import ScoresOf
@@ -396,6 +397,7 @@ def evaluate(
     97.7% (89.4% to 99.3%)
     """
     check_confidence(confidence)
+    check_classifier("model", model)
     y = check_labels(X, y)
     named = np.asarray(in_memory(model.predict(X)))
     has_sets = can(model, SETS)
