@@ -883,10 +883,6 @@ def test_rivals_that_were_not_compared(study, findings):
         gather(MinimaxRiskClassifier(), X, y, n_folds=0, has_rivals=True)
 
 
-def test_printed_bounds_are_true():
-    assert phrases.outward(0.12345678, 0.12345679) == ("0.123456", "0.123457")
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [

@@ -31,6 +31,7 @@ from sklearn.metrics import roc_auc_score
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.rounding import outward, percent
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
 from minimaxrisk.estimators.prediction_sets import ScoresOf
@@ -65,9 +66,14 @@ class Estimate:
     n_counted: int | None = None
     n: int | None = None
 
+    @property
+    def interval(self) -> str:
+        """The interval in percent, its ends rounded outwards."""
+        return " to ".join(outward(self.low, self.high, ".1%"))
+
     def __str__(self) -> str:
         of = "" if self.n is None else f"; {self.n_counted:,} of {self.n:,}"
-        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%}{of})"
+        return f"{self.value:.1%} ({self.interval}{of})"
 
 
 @dataclass(frozen=True)
@@ -258,8 +264,8 @@ class Evaluation:
             text = f"{self.doubt} {errs}; until then that may mean nothing."
         else:
             text = (
-                f"{errs}: {self.error.value:.1%}, and with {100 * self.confidence:.10g}% confidence between "
-                f"{self.error.low:.1%} and {self.error.high:.1%}. {self._compared()}"
+                f"{errs}: {self.error.value:.1%}, and with {percent(self.confidence)} confidence between "
+                f"{self.error.interval.replace(' to ', ' and ')}. {self._compared()}"
             )
         for label, size in self.unknown.items():
             are = "is" if size == 1 else "are"
@@ -291,8 +297,11 @@ class Evaluation:
         return f"It {better} always naming {common!r} ({self.majority_error:.1%})."
 
     def __str__(self) -> str:
-        level = f"{100 * self.confidence:.10g}%"
-        lines = [self.statement, "", f"Class by class ({level} intervals, each by itself):"]
+        lines = [
+            self.statement,
+            "",
+            f"Class by class ({percent(self.confidence)} intervals, each by itself):",
+        ]
         for one in self.per_class:
             if not one.is_known:
                 continue
@@ -311,7 +320,7 @@ class Evaluation:
         lines += [f"  {name}: {each}" for name, each in more.items() if each is not None]
         if self.kinds_of_sets is not None:
             told = [f"{n} {kind}" for kind, n in self.kinds_of_sets.items()]
-            lines.append(f"  at {100 * (self.set_confidence or 0):.10g}%: {', '.join(told)}")
+            lines.append(f"  at {percent(self.set_confidence or 0.0)}: {', '.join(told)}")
         if self.calibration is not None:
             lines.append(f"  {self.calibration.statement}")
         return "\n".join(lines)
