@@ -400,7 +400,7 @@ def evaluate(
     >>> print(found.error)
     3.6% (1.3% to 7.6%; 6 of 169)
     >>> print(found.balanced_accuracy)
-    97.7% (89.4% to 99.3%)
+    97.7% (89.3% to 99.3%)
     """
     check_confidence(confidence)
     y = check_labels(X, y)
