@@ -31,6 +31,7 @@ from sklearn.metrics import roc_auc_score
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.rounding import outward, percent
 from minimaxrisk._utils.sklearn_private import check_classifier
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
@@ -68,9 +69,14 @@ class Estimate:
     n_counted: int | None = None
     n: int | None = None
 
+    @property
+    def interval(self) -> str:
+        """The interval in percent, its ends rounded outwards."""
+        return " to ".join(outward(self.low, self.high, ".1%"))
+
     def __str__(self) -> str:
         of = "" if self.n is None else f"; {self.n_counted:,} of {self.n:,}"
-        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%}{of})"
+        return f"{self.value:.1%} ({self.interval}{of})"
 
 
 @dataclass(frozen=True)
@@ -261,8 +267,8 @@ class Evaluation:
             text = f"{self.doubt} {errs}; until then that may mean nothing."
         else:
             text = (
-                f"{errs}: {self.error.value:.1%}, and with {100 * self.confidence:.10g}% confidence between "
-                f"{self.error.low:.1%} and {self.error.high:.1%}. {self._compared()}"
+                f"{errs}: {self.error.value:.1%}, and with {percent(self.confidence)} confidence between "
+                f"{self.error.interval.replace(' to ', ' and ')}. {self._compared()}"
             )
         for label, size in self.unknown.items():
             are = "is" if size == 1 else "are"
@@ -294,8 +300,11 @@ class Evaluation:
         return f"It {better} always naming {common!r} ({self.majority_error:.1%})."
 
     def __str__(self) -> str:
-        level = f"{100 * self.confidence:.10g}%"
-        lines = [self.statement, "", f"Class by class ({level} intervals, each by itself):"]
+        lines = [
+            self.statement,
+            "",
+            f"Class by class ({percent(self.confidence)} intervals, each by itself):",
+        ]
         for one in self.per_class:
             if not one.is_known:
                 continue
@@ -314,7 +323,7 @@ class Evaluation:
         lines += [f"  {name}: {each}" for name, each in more.items() if each is not None]
         if self.kinds_of_sets is not None:
             told = [f"{n} {kind}" for kind, n in self.kinds_of_sets.items()]
-            lines.append(f"  at {100 * (self.set_confidence or 0):.10g}%: {', '.join(told)}")
+            lines.append(f"  at {percent(self.set_confidence or 0.0)}: {', '.join(told)}")
         if self.calibration is not None:
             lines.append(f"  {self.calibration.statement}")
         return "\n".join(lines)
@@ -394,7 +403,7 @@ def evaluate(
     >>> print(found.error)
     3.6% (1.3% to 7.6%; 6 of 169)
     >>> print(found.balanced_accuracy)
-    97.7% (89.4% to 99.3%)
+    97.7% (89.3% to 99.3%)
     """
     check_confidence(confidence)
     check_classifier("model", model)

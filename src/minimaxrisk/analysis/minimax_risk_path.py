@@ -12,6 +12,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import tell_progress
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
@@ -60,7 +61,7 @@ class MinimaxRiskPath:
 
     def __str__(self) -> str:
         return "\n".join(
-            f"s = {s:g}: R* = {upper:.4f}, {n} {'feature' if n == 1 else 'features'}"
+            f"s = {s:g}: R* = {at_most(upper)}, {n} {'feature' if n == 1 else 'features'}"
             for s, upper, n in zip(self.radii, self.worst_case_error, self.n_features, strict=True)
         )
 

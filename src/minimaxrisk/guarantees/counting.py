@@ -35,6 +35,7 @@ from scipy import stats
 
 from minimaxrisk._utils.arguments import is_integer, is_number, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import PROOF, can, unwrapped
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ClassLimit, ErrorBound
@@ -170,6 +171,7 @@ def agreement_bound(full: Any, half: ErrorBound, X_new: Any, named: Any, *, conf
     delta, n_all = 1.0 - confidence, half.n_test + len(differ)
     of_half = clopper_pearson_limit(half.n_errors, half.n_test, 1.0 - delta * len(differ) / n_all)
     limit = clopper_pearson_limit(int(differ.sum()), len(differ), 1.0 - delta * half.n_test / n_all)
+    of_half_told = at_most(of_half)
     return replace(
         half,
         value=min(1.0, of_half + limit),
@@ -177,9 +179,9 @@ def agreement_bound(full: Any, half: ErrorBound, X_new: Any, named: Any, *, conf
         confidence=float(confidence),
         subject=f"{RULE_NAMES[half.rule]} of this model",
         evidence=(
-            f"one that {half.evidence.removeprefix('it ')} errs on at most {of_half:.4f}, and on "
+            f"one that {half.evidence.removeprefix('it ')} errs on at most {of_half_told}, and on "
             f"{int(differ.sum())} of {len(differ)} new instances the two differ. Where they agree, at most "
-            f"{of_half:.4f} of all samples are named wrongly"
+            f"{of_half_told} of all samples are named wrongly"
         ),
         assumption=f"{half.assumption} New instances are taken for independent, too.",
         n_errors=int(differ.sum()),
