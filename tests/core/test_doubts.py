@@ -346,6 +346,16 @@ class TestTrivialRules:
         ]
         assert synthetic.samples_between(X, y) == []
 
+    def test_gaps_leave_too_few_columns_to_see_a_line_in(self):
+        y = np.arange(60) % 2
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            gaps = rng.normal(size=(60, 200))
+            gaps[rng.random(gaps.shape) < 0.15] = np.nan
+            assert check_data(gaps, y) == ()
+        constant = np.hstack([rng.normal(size=(60, 1)), np.ones((60, 40))])
+        assert synthetic.samples_between(constant, y) == []
+
     def test_gaps_filled_class_by_class(self, noise):
         X, y = noise
         gaps = np.random.default_rng(0).random(X.shape) < 0.1

@@ -493,16 +493,26 @@ def _check_groups(groups: Any, weights: FloatArray) -> IntArray | None:
     return None if is_alone else codes
 
 
-def _columns_of_frame(X: Any) -> tuple[list[Any], list[Any]]:
+def columns_of_frame(X: Any) -> tuple[list[Any], list[Any]]:
     """Names and types of the columns of a frame of pandas or polars or a table of pyarrow; else none."""
     if hasattr(X, "column_names"):
         return list(X.column_names), list(X.schema.types)
     return (list(X.columns), list(X.dtypes)) if hasattr(X, "dtypes") and hasattr(X, "columns") else ([], [])
 
 
+def columns_by_name(X: Any, names: list[Any]) -> Any:
+    """Some columns of a frame of pandas or polars or a table of pyarrow, in this order."""
+    return X[names] if hasattr(X, "iloc") else X.select(names)
+
+
+def are_numbers(kind: Any) -> bool:
+    """Whether a type of a column is one of numbers."""
+    return NUMBERS.match(str(kind).lower()) is not None
+
+
 def _refuse_columns(X: Any, is_wanted: Callable[[str], object], cause: Exception | None = None) -> None:
     """Refuse a frame with a column whose type, in small letters, is not wanted."""
-    for name, kind in zip(*_columns_of_frame(X), strict=True):
+    for name, kind in zip(*columns_of_frame(X), strict=True):
         if not is_wanted(str(kind).lower()):
             values = [cell.as_py() if hasattr(cell, "as_py") else cell for cell in islice(X[name], LOOKED_AT)]
             advice = "drop the column or encode it as numbers"
@@ -537,20 +547,20 @@ def _explain_not_finite(X: Any, error: Exception) -> None:
         bad = np.flatnonzero(~np.isfinite(entries.data))
         row, column = entries.row[bad], entries.col[bad]
     else:
-        row, column = np.nonzero(~np.isfinite(_as_floats(X)))
+        row, column = np.nonzero(~np.isfinite(as_floats(X)))
     if len(row):
         first = np.lexsort((column, row))[0]
-        names, _ = _columns_of_frame(X)
+        names, _ = columns_of_frame(X)
         name = repr(names[column[first]]) if names else column[first]
         what = str(error).partition("\n")[0]  # then scikit-learn names classifiers that take missing values
         place = f"The first one is at row {row[first]}, column {name}."
         raise ValueError(f"{what} {place}{FILL if 'contains NaN' in what else ''}") from error
 
 
-def _as_floats(X: Any) -> np.ndarray:
+def as_floats(X: Any) -> np.ndarray:
     """An array, a list or a data frame; what is missing as NaN."""
     if hasattr(X, "isna"):  # pandas, whose NA is no number
-        X = X.astype(object).where(~X.isna(), None)
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(to_numpy(X), dtype=np.float64)
 
 
