@@ -11,6 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import (
     GridSearchCV,
     TunedThresholdClassifierCV,
@@ -141,6 +142,9 @@ MANY = {
     "folds in processes": lambda model: cross_val_score(model, *IRIS, cv=3, n_jobs=2),
     "other labels": lambda model: permutation_test_score(model, *IRIS, cv=3, n_permutations=2),
     "calibration": lambda model: CalibratedClassifierCV(model, cv=3).fit(*IRIS),
+    "steps of a selection": lambda model: SequentialFeatureSelector(model, n_features_to_select=1, cv=2).fit(
+        *IRIS
+    ),
     "calibration on folds": lambda model: cross_val_score(CalibratedClassifierCV(model, cv=2), *IRIS, cv=3),
     "other sizes": lambda model: learning_curve(model, *IRIS, train_sizes=[80], cv=3, shuffle=True),
     "one against the rest": lambda model: OneVsRestClassifier(model).fit(*IRIS),

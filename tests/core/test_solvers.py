@@ -249,6 +249,7 @@ def test_a_stop_by_the_callback_is_no_lack_of_time(study):
         MinimaxRiskClassifier(InteriorPoint(max_seconds=1000.0), callback=lambda record: True).fit(*study)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("solver", "shape"), [(InteriorPoint, (60, 300)), (InteriorPoint, (4000, 5)), (FirstOrder, (60, 300))]
 )

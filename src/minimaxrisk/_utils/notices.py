@@ -40,8 +40,8 @@ MANY_FITS = (
 )
 # The same, in a module that fits on all samples as well.
 MANY_FITS_BY_NAME = ("_fit_and_score_over_thresholds",)
-# What cross-validates the model that the user has: one of its folds speaks for all.
-CROSS_VALIDATIONS = ("cross_validate", "cross_val_predict")
+# What cross-validates the model that the user has, if the user calls it: one of its folds speaks for all.
+CROSS_VALIDATIONS = ("cross_validate", "cross_val_predict", "cross_val_score")
 FIT_ON_FOLD = ("_fit_and_score", "_fit_and_predict")
 RADIUS_WARNINGS = (UninformativeRadiusWarning, CoverageWarning)
 ABOUT_FITS = (*RADIUS_WARNINGS, ConvergenceWarning, OutOfBagWarning, UnderfitWarning)
@@ -141,17 +141,18 @@ def _many_fits() -> tuple[bool, object | None]:
     """Whether scikit-learn calls for one of many fits; and if these are the folds of one cross-validation in
     this process, and nothing between, what runs them.
     """
-    names, loop, are_folds = [], None, True
+    names, loop, are_folds, called = [], None, True, ""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
         if module.startswith(MANY_FITS) or name in MANY_FITS_BY_NAME:
             names.append(name)
             are_folds &= module == "sklearn.model_selection._validation"
-            if name in CROSS_VALIDATIONS:
-                loop = frame.f_locals.get("parallel")
+            loop = frame.f_locals.get("parallel") if name in CROSS_VALIDATIONS[:2] else loop
+        if module.startswith("sklearn.") and not module.startswith("sklearn.utils."):
+            called = name
         frame = frame.f_back
-    are_folds &= sum(name in FIT_ON_FOLD for name in names) == 1
+    are_folds &= sum(name in FIT_ON_FOLD for name in names) == 1 and called in CROSS_VALIDATIONS
     return bool(names), loop if are_folds else None
 
 

@@ -186,8 +186,10 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         estimator = MinimaxRiskEnsembleClassifier() if self.estimator is None else self.estimator
         check_classifier("estimator", estimator)
         X, y = indexable(X, y)
-        unit = None if groups is None else codes_of_groups(groups, num_samples(X))
-        known = groups_for_fit(estimator, unit, check_labels(X, y))
+        unit = known = None
+        if groups is not None:
+            unit = codes_of_groups(groups, num_samples(X))
+            known = groups_for_fit(estimator, unit, check_labels(X, y))
         fitted = fit_with(clone(estimator), X, y, groups=known)
         if unit is not None and known is None:
             warn(

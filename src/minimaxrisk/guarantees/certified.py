@@ -94,7 +94,7 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
 # Where a model of this library may be hidden, and how to pass it.
 WITHIN = {
     "steps": " Of a pipeline pass the last step and the transformed X.",
-    "best_estimator_": " Of a search pass best_estimator_.",
+    "best_estimator_": " The model that a search chose is its best_estimator_.",
     "estimator_": " Of a selector pass estimator_.",
 }
 
