@@ -45,6 +45,7 @@ from minimaxrisk.app.storage import (
     trusted_types,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
 
 with without_array_adapters():
@@ -390,3 +391,14 @@ def test_skops_needs_to_trust_public_types_alone(estimator, study):
 def test_a_file_says_which_versions_wrote_it(saved, tmp_path):
     save_model(replace(saved, versions={}), tmp_path / "model.skops")
     assert load_model(tmp_path / "model.skops").versions == current_versions()
+
+
+def test_samples_that_lack_most_values_are_told(saved, study):
+    X, _ = study
+    read = columns_read_by(saved.classifier)
+    gaps = X.copy()
+    gaps[1, np.setdiff1d(np.arange(X.shape[1]), read)] = np.nan
+    gaps[2, read[: len(read) // 2]] = np.nan
+    gaps[4, read[: len(read) // 2 + 1]] = np.nan
+    for table in (gaps, gaps.tolist(), sparse.csr_matrix(gaps), sparse.csc_array(gaps)):
+        assert np.flatnonzero(saved.mostly_missing(table)).tolist() == [4]

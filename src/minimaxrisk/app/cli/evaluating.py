@@ -12,7 +12,7 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import dense_columns
-from minimaxrisk.analysis.doubts import Doubt, doubts_about_data, unsettled
+from minimaxrisk.analysis.doubts import doubts_about_data, unsettled
 from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
 from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
@@ -53,9 +53,9 @@ def evaluate_and_write(
     new = read_new_samples(model, source, console, only_used=only_used, groups=groups)
     saved, study = new.saved, new.study
     _refuse_training_samples(new)
-    scale, doubt = new.compared(strict=strict, undone="No errors were counted")
-    if doubt is not None and scale is not None:
-        console.warn(_about_cohort(doubt, scale))
+    scale, doubts = new.compared(strict=strict, undone="No errors were counted")
+    for doubt in doubts:
+        console.warn(doubt)
     drift = _drift(new)
     if drift:
         console.note(drift)
@@ -122,19 +122,6 @@ def _refuse_training_samples(new: NewSamples) -> None:
             f"({listed(study.sample_names[known], MOST_NAMED)}), and errors on them say nothing about new "
             "samples. Remove their lines from the file."
         )
-
-
-# Samples of a cohort for each one unlike the training data, below which these cast doubt on all.
-MOST_ODD = 5
-
-
-def _about_cohort(doubt: Doubt, scale: ScaleComparison) -> Doubt:
-    """The doubt about the scale; a few odd patients are part of a cohort, many were measured otherwise."""
-    return replace(
-        doubt,
-        remedy=f"Prepare them as the training data were, and evaluate again; {doubt.remedy}",
-        is_about_validity=scale.whole or MOST_ODD * scale.differs.sum() >= len(scale.differs),
-    )
 
 
 def _warn_about_copies(new: NewSamples, y: np.ndarray, console: Console) -> None:

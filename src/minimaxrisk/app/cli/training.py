@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk._utils.arguments import listed
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
@@ -23,7 +23,14 @@ from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
-from minimaxrisk.app.storage import SavedModel, checksums, current_versions, fingerprint
+from minimaxrisk.app.storage import (
+    MOST_MISSING,
+    SavedModel,
+    checksums,
+    current_versions,
+    fingerprint,
+    share_missing,
+)
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
@@ -89,11 +96,30 @@ def on_command_line(doubt: Doubt) -> Doubt:
 def warn_about_data(study: Study, together: Together, console: Console) -> None:
     """Warn of what the data alone cast doubt on."""
     y, groups = np.asarray(study.y), together.groups
+    warn_about_empty_samples(study, console)
     names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
     for doubt in doubts_about_data(
         study.X, y, groups=groups, batch=together.batch, owners=study.owners, **names
     ):
         console.warn(on_command_line(doubt))
+
+
+def warn_about_empty_samples(study: Study, console: Console) -> None:
+    """Warn of samples that an imputer would make up."""
+    empty = share_missing(study.X) > MOST_MISSING
+    if empty.any():
+        n, n_empty = len(empty), int(empty.sum())
+        what = f"{n_empty} of {counted(n, 'sample')} {'has' if n_empty == 1 else 'have'} hardly any value"
+        console.warn(
+            Doubt(
+                kind="missing",
+                brief=what,
+                text=f"{what}, {listed(study.sample_names[empty])}: more than half of the columns are empty "
+                "there, and medians in their place say nothing about the class.",
+                remedy="Measure again, or leave such samples out.",
+                is_about_validity=False,
+            )
+        )
 
 
 def warn_about_model(
