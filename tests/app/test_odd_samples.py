@@ -138,3 +138,25 @@ def test_all_probabilities_have_four_digits(frame, model, tmp_path, capsys):
     cells = [cell for row in rows for name, cell in row.items() if name.startswith(("draw_", "probability_"))]
     assert len(cells) == 4 * len(rows)
     assert all(len(cell) <= len("0.1234") for cell in cells)
+
+
+def test_classes_that_may_be_one_are_a_warning(frame, tmp_path, capsys):
+    table = frame.assign(kind=np.where(np.arange(N) % 7 == 0, frame["kind"].str.capitalize(), frame["kind"]))
+    fit = ["fit", written(table, tmp_path / "t.csv"), "--target", "kind", "--no-guarantee"]
+    status, out, err = run(capsys, *fit)
+    assert status == 0
+    assert "WARNING: " in err
+    assert "'Ill' and 'ill' are taken as different classes" in err
+    assert "If they are one class, write them alike" in err
+    assert "Not before this is settled: 'Ill' and 'ill' may be one class; 'Well' and" in " ".join(out.split())
+
+
+def test_notes_give_the_advice_of_the_command_line(frame, tmp_path, capsys):
+    table = frame[frame["kind"].eq("well") | frame["sample"].lt("P06")]
+    fit = ["fit", written(table, tmp_path / "t.csv"), "--target", "kind", "--no-guarantee", "--radius", "3"]
+    err = run(capsys, *fit)[2]
+    assert "try --class-weight balanced or (in Python) MinimaxRiskKernelClassifier(" in err
+    assert ") or --marginal empirical or a smaller --radius." in err
+    err = run(capsys, *fit, "--model", "ensemble")[2]
+    assert "class_weight=" not in err
+    assert "of estimator" not in err

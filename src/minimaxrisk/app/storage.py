@@ -18,7 +18,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import listed
@@ -55,6 +57,10 @@ MANIFEST, FORMAT = "minimaxrisk.json", 1
 DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
 LAST_DIGIT, ROUNDING = 2e-14, 1e-15  # of a number with 15 digits, with its weight; of a sum
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
+IN_PARTS = (
+    "pass SavedModel(last_step, feature_names, target, fingerprint(X, y, feature_names)), where last_step is "
+    "the fitted classifier, with steps before it as imputer= (a SimpleImputer) and scaler= (a ClippedScaler)"
+)
 AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = (
@@ -183,11 +189,17 @@ class SavedModel:
 
         Returns
         -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-            What ``classifier`` takes.
+        ndarray, data frame or sparse matrix of shape (n_samples, n_features)
+            What ``classifier`` takes; a frame if it was fitted on one.
         """
-        filled = X if self.imputer is None else self.imputer.transform(X)
-        return filled if self.scaler is None else self.scaler.transform(filled)
+        for step in (self.imputer, self.scaler):
+            X = X if step is None else step.transform(_as_fitted(step, X))
+        return _as_fitted(self.classifier, X)
+
+    def without_names(self) -> SavedModel:
+        """The same model for arrays whose columns were matched by name: no step asks for their names."""
+        steps = {name: getattr(self, name) for name in ("classifier", "imputer", "scaler")}
+        return replace(self, **{name: _without_names(step) for name, step in steps.items()})
 
     def table_of(self, samples: Any) -> FloatArray:
         """The table of samples that came as JSON, every value checked.
@@ -251,6 +263,21 @@ class SavedModel:
         return share_missing(table[:, columns_read_by(self.classifier)]) > MOST_MISSING
 
 
+def _as_fitted(step: Any, X: Any) -> Any:
+    """An array with the names of its columns, if the step was fitted on a frame."""
+    if not hasattr(step, "feature_names_in_") or hasattr(X, "columns") or sparse.issparse(X):
+        return X
+    pandas = require("pandas", extra="app", purpose="Models that were fitted on a data frame need")
+    return pandas.DataFrame(X, columns=step.feature_names_in_)
+
+
+def _without_names(step: Any) -> Any:
+    view = copy(step)
+    if hasattr(view, "feature_names_in_"):
+        del view.feature_names_in_
+    return view
+
+
 def share_missing(X: DataMatrix) -> FloatArray:
     """The share of the values of each sample that are missing; 0 of no columns."""
     if sparse.issparse(X):
@@ -285,11 +312,7 @@ def save_model(model: SavedModel, path: str | Path) -> None:
     load_model : Reads the file.
     """
     if not isinstance(model, SavedModel):
-        raise TypeError(
-            f"save_model takes a SavedModel, got {type(model).__name__}: pass SavedModel(classifier, "
-            "feature_names, target, fingerprint(X, y, feature_names)), with imputer and scaler if it has "
-            "these steps before it."
-        )
+        raise TypeError(f"save_model takes a SavedModel, got {type(model).__name__}: {IN_PARTS}.")
     write_whole(path, _packed(model))
 
 
@@ -498,6 +521,8 @@ def current_versions() -> dict[str, str]:
 
 def _packed(model: SavedModel) -> bytes:
     skops = _skops()
+    if isinstance(model.classifier, Pipeline):
+        raise ValueError(f"a model file takes no pipeline; {IN_PARTS}.")
     check_supported(model.classifier, "save_model")
     check_is_fitted(model.classifier)
     if len(model.feature_names) != model.classifier.n_features_in_:

@@ -30,7 +30,7 @@ NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit
 def load_first(model: Path) -> SavedModel:
     """The model file, which commands take before the data."""
     try:
-        return load_model(model)
+        return load_model(model).without_names()
     except ValueError as error:
         if model.suffix == ".skops":
             raise

@@ -21,6 +21,7 @@ from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
+from minimaxrisk.app.files.labels import alike
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
 from minimaxrisk.app.storage import (
@@ -97,11 +98,26 @@ def warn_about_data(study: Study, together: Together, console: Console) -> None:
     """Warn of what the data alone cast doubt on."""
     y, groups = np.asarray(study.y), together.groups
     warn_about_empty_samples(study, console)
+    warn_about_spellings(study, console)
     names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
     for doubt in doubts_about_data(
         study.X, y, groups=groups, batch=together.batch, owners=study.owners, **names
     ):
         console.warn(on_command_line(doubt))
+
+
+def warn_about_spellings(study: Study, console: Console) -> None:
+    """Warn of classes that are likely to be one."""
+    for names in alike(np.unique(np.asarray(study.y))):
+        what = f"{listed(names[:-1])} and {names[-1]!r}"
+        console.warn(
+            Doubt(
+                kind="labels",
+                brief=f"{what} may be one class",
+                text=f"{study.source}: {what} are taken as different classes, and may be spellings of one.",
+                remedy="If they are one class, write them alike; if not, give them names that differ more.",
+            )
+        )
 
 
 def warn_about_empty_samples(study: Study, console: Console) -> None:
