@@ -28,6 +28,7 @@ from minimaxrisk import (
     error_bound,
     permutation_test,
 )
+from minimaxrisk._utils.rounding import at_least, at_most
 from minimaxrisk.analysis.comparison import usual_rivals
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import app as command_line
@@ -128,7 +129,7 @@ class TestFit:
     def test_words(self, table, fitted, capsys):
         status, out, err = run(capsys, "fit", table, "--target", "diagnosis")
         assert status == 0
-        assert f"{fitted.worst_case_error_:.4f}" in out
+        assert at_most(fitted.worst_case_error_) in out
         assert "24 samples, 9 features" in out
         assert "ill 12, well 12" in out
         assert "confirmed without the solver" in out
@@ -159,9 +160,8 @@ class TestFit:
         assert set(found["left_out"]) == {"radii"}
         arguments = ["fit", table, "--target", "diagnosis", "--seed", 5]
         _, out, _ = run(capsys, *arguments)
-        said = (
-            f"at most {own.value:.4f} where classes are as common as in these data (12 : 12): {own.evidence}."
-        )
+        common = "where classes are as common as in these data (12 : 12)"
+        said = f"at most {at_most(own.value)} {common}: {own.evidence}."
         assert said in " ".join(out.split())
         _, out, _ = run(capsys, *arguments, "--no-guarantee")
         assert "new samples" not in out
@@ -180,7 +180,8 @@ class TestFit:
         _, out, _ = run(capsys, "fit", *arguments)
         said = " ".join(out.split())
         assert "where 10% are “ill” and 90% are “well”" in said
-        assert f"of “ill” at least {1.0 - own.per_class[0].limit:.1%} are recognised, the sensitivity" in said
+        limit = at_least(1.0 - own.per_class[0].limit, ".1%")
+        assert f"of “ill” at least {limit} are recognised, the sensitivity" in said
         assert said.index("of “ill” at least") < said.index("of “well” at least")
         assert said.index("of those called “ill”") < said.index("of those called “well”")
         with_rare = ["--prevalence", "well=0.8", "--prevalence", "rare=0.1"]
@@ -215,8 +216,8 @@ class TestFit:
         assert "the worst case of every rule is" in found["left_out"]["radii"]
         assert found["left_out"]["radii"] in text
         note = "error for new samples, with 90% confidence, for"
-        assert f'<dd class="value">{found["value"]:.1%}</dd><dd class="note">{note}' in text
-        assert f"<bdi>{found['value']:.3f}</bdi>" in text
+        assert f'<dd class="value">{at_most(found["value"], ".1%")}</dd><dd class="note">{note}' in text
+        assert f"<bdi>{at_most(found['value'], '.3f')}</bdi>" in text
 
     def test_left_out_samples_that_are_sure_and_how_probable(self, table, fitted, capsys, tmp_path):
         page = tmp_path / "report.html"

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import report, verdict
@@ -161,7 +162,7 @@ def test_terminal_and_page_give_the_same_bound_for_predict(study, tmp_path):
     page = gather_findings(model, X, y, **NOTHING)
     assert page.fit.predict_bound < 2.0 * model.worst_case_error_ - 1e-3
     assert found["predict_error_bound"] == pytest.approx(page.fit.predict_bound, abs=1e-6)
-    assert f"{page.fit.predict_bound:.4f} bounds that of predict" in run(*options)
+    assert f"{at_most(page.fit.predict_bound)} bounds that of predict" in run(*options)
 
 
 # ---- what nothing learned means

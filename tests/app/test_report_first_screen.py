@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
 from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk._utils.rounding import outward
 from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
@@ -116,24 +117,24 @@ def test_a_hold_out_that_contradicts_the_folds_is_the_number_shown(two):
 def test_the_numbers_come_in_the_order_of_what_people_ask(two):
     signal, error, by_class, bound = key_numbers(two)
     folds = two.cross_validation
-    low, high = folds.approximate_interval()
+    low, high = outward(*folds.approximate_interval(), ".1%")
     assert (signal.name, signal.value) == ("Is there signal?", f"p = {two.permutation.pvalue:.2g}")
     assert error.value == f"{folds.n_wrong / 80:.1%}"
-    assert f"{folds.n_wrong} of 80 wrong, roughly {low:.1%} to {high:.1%}" in error.text
+    assert f"{folds.n_wrong} of 80 wrong, roughly {low} to {high}" in error.text
     assert f"{folds.majority_error:.1%}" in error.text
     assert bound.value == f"{two.guarantee.value:.1%}"
     counts = folds.confusion(2)
     sensitivity, specificity = recall_score(folds.own, folds.predicted, average=None)[::-1]
     balanced = balanced_accuracy_score(folds.own, folds.predicted)
-    low, high = binomtest(int(counts[1, 1]), int(counts[1].sum())).proportion_ci()
+    low, high = outward(*binomtest(int(counts[1, 1]), int(counts[1].sum())).proportion_ci(), ".1%")
     assert by_class.value == f"{sensitivity:.1%} / {specificity:.1%}"
-    assert f"{counts[1, 0]} of {counts[1].sum()} “ill” missed (roughly {low:.1%} to {high:.1%} found)" in (
+    assert f"{counts[1, 0]} of {counts[1].sum()} “ill” missed (roughly {low} to {high} found)" in (
         by_class.text
     )
     assert f"{counts[0, 1]} of {counts[0].sum()} “healthy” called “ill”" in by_class.text
     assert by_class.text.endswith(f"balanced accuracy {balanced:.1%}")
     row = rate_table(two).rows[1]
-    assert row[:4] == ["ill", "34", str(counts[1, 0]), f"{sensitivity:.1%} ({low:.1%} to {high:.1%})"]
+    assert row[:4] == ["ill", "34", str(counts[1, 0]), f"{sensitivity:.1%} ({low} to {high})"]
 
 
 def test_of_more_classes_the_one_that_fares_worst_is_named(four):
@@ -185,12 +186,12 @@ def test_a_single_feature_of_very_many_is_asked_about(two):
 
 def test_the_methods_have_what_a_paper_needs(two):
     text = methods(two, {"minimaxrisk": "0.1.0", "numpy": "2.4"}, "filled by medians.")
-    low, high = two.cross_validation.approximate_interval()
+    low, high = outward(*two.cross_validation.approximate_interval(), ".1%")
     for part in (
         *("minimaxrisk 0.1.0, numpy 2.4", "80 samples (46 healthy and 34 ill) with 120 features", "radius=1"),
         *(
             "Missing values: filled by medians. ",
-            f"95% interval of Clopper and Pearson {low:.1%} to {high:.1%}",
+            f"95% interval of Clopper and Pearson {low} to {high}",
         ),
         *(key_numbers(two)[2].value.split(" / ")[0], "19 permutations of the labels (p = 0.05)"),
         *("With 95% confidence, the error", "3-fold cross-validation"),

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import reference
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, error_bound, verify, worst_case
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.counting import limit_of_rarer_classes
@@ -244,8 +245,8 @@ def test_in_words(found, crossed):
     assert found.method == HOLDOUT
     assert str(found).startswith(
         "With probability at least 0.95, the error of predict of the same method trained on 40 of the "
-        f"samples is at most {found.value:.4f} on samples of 0 and 1, as common as in these data (44 : 36): "
-        "it erred on "
+        f"samples is at most {at_most(found.value)} on samples of 0 and 1, as common as in these data "
+        "(44 : 36): it erred on "
     )
     assert "That holds for every distribution if the samples are independent." in found.statement
     assert str(found).count("of this model: ") == 5

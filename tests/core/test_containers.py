@@ -456,6 +456,12 @@ def test_a_fit_warns_once_before_it_begins(study, monkeypatch, model):
     assert caught[0].filename == __file__
 
 
+def test_a_path_warns_before_it_begins(study, monkeypatch):
+    monkeypatch.setattr(fit_support, "LONG", 0.0)
+    with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about"):
+        minimax_risk_path(*study, radii=[1.0, 2.0])
+
+
 def test_a_kernel_warns_of_its_matrices(study, monkeypatch):
     monkeypatch.setattr(environment, "ALWAYS_FREE", 0.0)
     monkeypatch.setattr(environment, "free_memory", lambda: 1e5)

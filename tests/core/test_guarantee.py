@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier, verify, worst_case
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.covering_radii import mean_excess
@@ -172,7 +173,7 @@ def test_guaranteed_error_in_words(study, fitted):
     start = "With probability at least 0.9, the error of labels drawn from predict_proba of this model is"
     assert bound.statement.startswith(start)
     for part in (
-        f"at most {bound.value:.4f}",
+        f"at most {at_most(bound.value)}",
         "judged by 200 new ones",
         "probability 0.95 if the assumptions",
     ):

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.engines.radius_path import homotopy
 from minimaxrisk.engines.radius_path import radii as engine
 from minimaxrisk.engines.radius_path.homotopy import HomotopyError
@@ -347,7 +348,7 @@ def test_in_words():
     X, y = random_data(15)
     path = minimax_risk_path(X, y, [2.0, 1.0])
     lines = str(path).splitlines()
-    assert lines[0] == f"s = 2: R* = {path.worst_case_error[0]:.4f}, {path.n_features[0]} features"
+    assert lines[0] == f"s = 2: R* = {at_most(path.worst_case_error[0])}, {path.n_features[0]} features"
     assert len(lines) == 2
     single = str(minimax_risk_path(X[:, :1] + 3 * y[:, None], y, [0.5]))
     assert single.endswith(", 1 feature")

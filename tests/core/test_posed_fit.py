@@ -31,6 +31,7 @@ from minimaxrisk.guarantees.posed_fit import (
     pose_with,
     reason_against_features,
     training_data_of,
+    weight_kind_of,
 )
 from minimaxrisk.uncertainty.rules import Multiple
 
@@ -241,3 +242,19 @@ def test_what_cannot_be_read_is_a_problem_and_no_error(study, name, value):
     certificate = verify(model, X, y)
     assert not certificate.valid
     assert certificate.problems
+
+
+@pytest.mark.parametrize(
+    ("weight_kind", "radius", "expected"),
+    [
+        ("auto", 1.0, "auto"),
+        ("auto", [1.0, 2.0], "auto"),
+        ("auto", "bootstrap", "importance"),
+        ("auto", "ball", "importance"),
+        ("counts", "bootstrap", "counts"),
+        ("importance", 1.0, "importance"),
+    ],
+)
+def test_a_guess_enlarges_no_n_where_a_probability_is_stated(weight_kind, radius, expected):
+    parameters = MinimaxRiskClassifier(weight_kind=weight_kind, radius=radius)
+    assert weight_kind_of(parameters) == expected

@@ -11,6 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from minimaxrisk import MinimaxRiskClassifier, error_bound
+from minimaxrisk._utils.rounding import at_least
 from minimaxrisk.guarantees.counting import clopper_pearson_limit, limit_of_rarer_classes
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII
 
@@ -51,7 +52,8 @@ def test_limits_class_by_class_are_those_of_the_samples_held_out(data):
     text = str(found)
     assert "each with probability 0.975, together 0.95, a statement of its own" in text
     ill, well = found.per_class
-    assert f"sensitivity at least {1 - ill.limit:.4f}, specificity at least {1 - well.limit:.4f}" in text
+    sensitivity, specificity = at_least(1 - ill.limit), at_least(1 - well.limit)
+    assert f"sensitivity at least {sensitivity}, specificity at least {specificity}" in text
 
 
 def test_the_first_sentence_says_which_mixture(data, at_clinic):
@@ -98,7 +100,7 @@ def test_another_mixture_is_a_sum_over_classes(at_clinic):
     assert at_clinic.predictive_values["ill"] == pytest.approx(0.05 * sensitivity / named_ill)
     assert at_clinic.predictive_values["well"] == pytest.approx(0.95 * specificity / named_well)
     assert "at once with the bound" in str(at_clinic)
-    assert f"named 'ill', at least {at_clinic.predictive_values['ill']:.4f} are" in str(at_clinic)
+    assert f"named 'ill', at least {at_least(at_clinic.predictive_values['ill'])} are" in str(at_clinic)
 
 
 def test_predictive_values_of_three_classes_hold_wherever_errors_go():

@@ -32,6 +32,7 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, unwrapped
+from minimaxrisk.samples.parts import groups_for_fit
 from minimaxrisk.samples.validation import OTHERS_ALONE, check_labels, codes_of_groups
 
 
@@ -187,11 +188,13 @@ def compare(
         )
     for name, estimator in estimators.items():
         check_classifier(f"estimators[{name!r}]", estimator)
+    estimators = {str(name): estimator for name, estimator in estimators.items()}
     y = check_labels(X, y)
-    folds = _folds(y, cv, n_repeats, groups, random_state)
+    unit = None if groups is None else codes_of_groups(groups, len(y))
+    folds = _folds(y, cv, n_repeats, unit, random_state)
     tasks = [(name, *fold) for fold in folds for name in estimators]
     with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
-        one_fit = partial(_one_fit, dict(estimators), X, y, groups)
+        one_fit = partial(_one_fit, dict(estimators), X, y, unit)
         found = parallel_map(one_fit, tasks, n_jobs=n_jobs, progress=progress)
     numbers, named = [one[:3] for one in found], [one[3] for one in found]
     values = np.array(numbers).reshape(len(folds), len(estimators), 3).transpose(2, 1, 0)
@@ -225,12 +228,13 @@ def l1_logistic_regression(n_classes: int, *, random_state: int = 0) -> Any:
 
 
 def _folds(
-    y: np.ndarray, cv: Any, n_repeats: Any, groups: Any, random_state: Any
+    y: np.ndarray, cv: Any, n_repeats: Any, unit: IntArray | None, random_state: Any
 ) -> list[tuple[IntArray, IntArray]]:
     check_positive_integer("n_repeats", n_repeats)
-    unit = None if groups is None else codes_of_groups(groups, len(y))
     splitter: BaseCrossValidator = cv
     if is_integer(cv):
+        if unit is not None:
+            _refuse_single_groups(y, unit)
         smallest = int(np.unique(y, return_counts=True)[1].min())
         if not 2 <= cv <= smallest:
             raise ValueError(
@@ -255,13 +259,27 @@ def _folds(
     return folds
 
 
+def _refuse_single_groups(y: np.ndarray, unit: IntArray) -> None:
+    single = [label for label in np.unique(y).tolist() if len(np.unique(unit[y == label])) < 2]
+    if single:
+        raise ValueError(
+            f"cross-validation needs at least two groups of every class, but {listed(single)} has one; add "
+            f"groups, or leave out classes with a single one: {OTHERS_ALONE}."
+        )
+
+
 def _one_fit(
-    estimators: Mapping[str, Any], X: Any, y: np.ndarray, groups: Any, task: tuple[str, IntArray, IntArray]
+    estimators: Mapping[str, Any],
+    X: Any,
+    y: np.ndarray,
+    unit: IntArray | None,
+    task: tuple[str, IntArray, IntArray],
 ) -> tuple[float, float, float, np.ndarray]:
     """Error, columns and seconds of a classifier on a fold, and the labels that it predicts there."""
     name, train, test = task
     learn, left_out = take_rows(X, train), take_rows(X, test)
-    own = None if groups is None else take_rows(groups, train)
+    known = groups_for_fit(estimators[name], unit, y)
+    own = None if known is None else known[train]
     begun = time.perf_counter()
     try:
         with quiet_fits():

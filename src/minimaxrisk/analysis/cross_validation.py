@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.base import OneToOneFeatureMixin, clone
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk._utils.sklearn_private import fit_with, fresh_copy, steps_of
+from minimaxrisk._utils.sklearn_private import fresh_copy, steps_of
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.guarantees.left_out import LeftOutScores, weights_of_units
+from minimaxrisk.samples.parts import fit_on_rows
 from minimaxrisk.samples.validation import (
     OTHERS_ALONE,
     codes_of_groups,
@@ -202,7 +202,7 @@ def cross_validated_error(
     those of the first of the ``n_repeats``; the others show which samples are always wrong.
     """
     y = np.asarray(y)
-    groups = None if groups is None else np.asarray(groups)
+    groups = None if groups is None else codes_of_groups(groups, len(y))
     check_positive_integer("n_repeats", n_repeats)
     own = positions_of_labels(y, model.classes_)
     repeats = []
@@ -235,7 +235,7 @@ def cross_validated_error(
         n_repeats=int(n_repeats),
         times_wrong=times_wrong,
         selection_frequency=np.mean(selected, axis=0) if len(selected) == len(outcomes) else None,
-        weights=None if groups is None else weights_of_units(own, codes_of_groups(groups, len(y))),
+        weights=None if groups is None else weights_of_units(own, groups),
     )
 
 
@@ -258,26 +258,24 @@ class _Outcome:
 
 
 def _left_out(
-    fresh: Any, X: DataMatrix, y: np.ndarray, groups: np.ndarray | None, fold: tuple[IntArray, IntArray]
+    fresh: Any, X: DataMatrix, y: np.ndarray, groups: IntArray | None, fold: tuple[IntArray, IntArray]
 ) -> _Outcome:
     """Fit a model without a fold and predict it."""
     train, test = fold
     left_out = take_rows(X, test)
-    own = None if groups is None else groups[train]
-    with quiet_fits():
-        fitted = fit_with(clone(fresh), take_rows(X, train), y[train], groups=own)
+    fitted = fit_on_rows(fresh, X, y, train, groups=groups)
     scores = in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
     predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))
     probabilities = in_memory(fitted.predict_proba(left_out))
-    return _Outcome(probabilities, predicted, scores, _selected(fitted, X.shape[1]))
+    return _Outcome(probabilities, predicted, scores, _selected(fitted))
 
 
-def _selected(fitted: Any, n_features: int) -> BoolArray | None:
+def _selected(fitted: Any) -> BoolArray | None:
     """None if the model does not select columns, or if steps before it make other columns."""
     *before, last = steps_of(fitted)
     keeps_columns = all(step == "passthrough" or isinstance(step, OneToOneFeatureMixin) for step in before)
     if not (keeps_columns and can(last, SELECTION)):
         return None
-    is_selected = np.zeros(n_features, dtype=np.bool_)
+    is_selected = np.zeros(last.n_features_in_, dtype=np.bool_)
     is_selected[last.selected_features_] = True
     return is_selected

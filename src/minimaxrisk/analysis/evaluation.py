@@ -31,6 +31,8 @@ from sklearn.metrics import roc_auc_score
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.rounding import outward, percent
+from minimaxrisk._utils.sklearn_private import check_classifier
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
 from minimaxrisk.estimators.prediction_sets import ScoresOf
@@ -45,6 +47,8 @@ from minimaxrisk.samples.validation import check_labels, codes_of_groups
 SEED = 0
 # Below it the number of errors is not one that the probabilities let expect.
 UNUSUAL = 0.05
+# Limits of an area this close to 0 or 1 are that.
+TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,14 @@ class Estimate:
     n_counted: int | None = None
     n: int | None = None
 
+    @property
+    def interval(self) -> str:
+        """The interval in percent, its ends rounded outwards."""
+        return " to ".join(outward(self.low, self.high, ".1%"))
+
     def __str__(self) -> str:
         of = "" if self.n is None else f"; {self.n_counted:,} of {self.n:,}"
-        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%}{of})"
+        return f"{self.value:.1%} ({self.interval}{of})"
 
 
 @dataclass(frozen=True)
@@ -252,14 +261,14 @@ class Evaluation:
     def statement(self) -> str:
         """How often it errs, how sure that is, and for which samples, in words."""
         n, wrong = self.error.n, self.error.n_counted
-        drawn = "" if self.n_groups is None else f" (one of each of {self.n_groups} groups)"
-        errs = f"On {n:,} samples{drawn} this model errs on {wrong:,}"
+        drawn = "" if self.n_groups is None else f" (one of each of {counted(self.n_groups, 'group')})"
+        errs = f"On {n:,} sample{'s' * (n != 1)}{drawn} this model errs on {wrong:,}"
         if self.doubt:
             text = f"{self.doubt} {errs}; until then that may mean nothing."
         else:
             text = (
-                f"{errs}: {self.error.value:.1%}, and with {100 * self.confidence:.10g}% confidence between "
-                f"{self.error.low:.1%} and {self.error.high:.1%}. {self._compared()}"
+                f"{errs}: {self.error.value:.1%}, and with {percent(self.confidence)} confidence between "
+                f"{self.error.interval.replace(' to ', ' and ')}. {self._compared()}"
             )
         for label, size in self.unknown.items():
             are = "is" if size == 1 else "are"
@@ -291,8 +300,11 @@ class Evaluation:
         return f"It {better} always naming {common!r} ({self.majority_error:.1%})."
 
     def __str__(self) -> str:
-        level = f"{100 * self.confidence:.10g}%"
-        lines = [self.statement, "", f"Class by class ({level} intervals, each by itself):"]
+        lines = [
+            self.statement,
+            "",
+            f"Class by class ({percent(self.confidence)} intervals, each by itself):",
+        ]
         for one in self.per_class:
             if not one.is_known:
                 continue
@@ -311,7 +323,7 @@ class Evaluation:
         lines += [f"  {name}: {each}" for name, each in more.items() if each is not None]
         if self.kinds_of_sets is not None:
             told = [f"{n} {kind}" for kind, n in self.kinds_of_sets.items()]
-            lines.append(f"  at {100 * (self.set_confidence or 0):.10g}%: {', '.join(told)}")
+            lines.append(f"  at {percent(self.set_confidence or 0.0)}: {', '.join(told)}")
         if self.calibration is not None:
             lines.append(f"  {self.calibration.statement}")
         return "\n".join(lines)
@@ -391,9 +403,10 @@ def evaluate(
     >>> print(found.error)
     3.6% (1.3% to 7.6%; 6 of 169)
     >>> print(found.balanced_accuracy)
-    97.7% (89.4% to 99.3%)
+    97.7% (89.3% to 99.3%)
     """
     check_confidence(confidence)
+    check_classifier("model", model)
     y = check_labels(X, y)
     named = np.asarray(in_memory(model.predict(X)))
     has_sets = can(model, SETS)
@@ -486,16 +499,18 @@ def _counted(said: Said, y: np.ndarray, groups: Any) -> _Counted:
     labels = [*said.classes, *strange]
     position = {label: k for k, label in enumerate(labels)}
     own, predicted = (np.array([position[label] for label in each.tolist()]) for each in (y, said.predicted))
-    if (own >= len(said.classes)).all():
-        raise ValueError(
-            f"the model knows none of these labels: its classes are {listed(said.classes)}, and the samples "
-            f"have {listed(strange)}. Give the labels the names that the model has."
-        )
     is_counted, n_groups = np.ones(len(own), dtype=np.bool_), None
     if groups is not None:
         unit = codes_of_groups(groups, len(own))
         is_counted[:], n_groups = False, int(unit.max()) + 1
         is_counted[one_of_each(unit, np.random.RandomState(SEED))] = True
+    if (own[is_counted] >= len(said.classes)).all():
+        kinds = [type(each[0]).__name__ for each in (said.classes, strange)]
+        are_other = "" if kinds[0] == kinds[1] else f" ({kinds[0]}, not {kinds[1]})"
+        raise ValueError(
+            f"the model knows none of these labels: its classes are {listed(said.classes)}{are_other}, and "
+            f"the samples have {listed(strange)}. Give the labels the names that the model has."
+        )
     confusion = np.zeros((len(labels), len(labels)), dtype=np.intp)
     np.add.at(confusion, (own[is_counted], predicted[is_counted]), 1)
     return _Counted(labels, len(said.classes), own, predicted, is_counted, n_groups, confusion)
@@ -626,9 +641,9 @@ def area_interval(value: float, n_positive: int, n_negative: int, confidence: fl
     low = optimize.brentq(beyond, 0.0, value) if 0.0 < value < 1.0 else 0.0
     high = optimize.brentq(beyond, value, 1.0) if 0.0 < value < 1.0 else 1.0
     if value == 1.0:
-        low = optimize.brentq(beyond, 0.0, 1.0 - 1e-9)
+        low = optimize.brentq(beyond, 0.0, 1.0 - TINY) if beyond(1.0 - TINY) < 0.0 else 1.0
     if value == 0.0:
-        high = optimize.brentq(beyond, 1e-9, 1.0)
+        high = optimize.brentq(beyond, TINY, 1.0) if beyond(TINY) < 0.0 else 0.0
     return float(low), float(high)
 
 

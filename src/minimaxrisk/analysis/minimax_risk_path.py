@@ -12,10 +12,11 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import tell_progress
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
-from minimaxrisk.estimators.fit_support import log_line
+from minimaxrisk.estimators.fit_support import log_line, warn_about_work
 from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule
@@ -60,7 +61,7 @@ class MinimaxRiskPath:
 
     def __str__(self) -> str:
         return "\n".join(
-            f"s = {s:g}: R* = {upper:.4f}, {n} {'feature' if n == 1 else 'features'}"
+            f"s = {s:g}: R* = {at_most(upper)}, {n} {'feature' if n == 1 else 'features'}"
             for s, upper, n in zip(self.radii, self.worst_case_error, self.n_features, strict=True)
         )
 
@@ -204,6 +205,7 @@ def minimax_risk_path(
     )
     model._validate_params()
     data = data_for_fit(model, model, X, y, sample_weight=sample_weight, groups=groups)
+    warn_about_work(data, model.coding, model.copy)
     return path_of(model, data, radii, breakpoints=breakpoints, verbose=verbose)
 
 

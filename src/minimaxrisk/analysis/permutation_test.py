@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
@@ -42,6 +43,7 @@ from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fit_support import radius_seed_of
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
+from minimaxrisk.samples.independent_units import weights_follow_labels
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_labels,
@@ -91,7 +93,8 @@ class PermutationTestResult:
         Quantiles of the null distribution by probability: a study whose R* is not below
         ``noise_floor[0.05]`` has not shown more than noise does.
     gap_tol : float
-        The certified gap of the values in ``null_distribution``.
+        The certified gap of ``statistic`` and of the values in ``null_distribution``: what was asked for, or
+        a larger one, with a warning, where a limit of the solver ended it before.
     """
 
     statistic: float
@@ -222,7 +225,7 @@ def permutation_test(
     elif X is None or y is None:
         raise ValueError("X and y must be passed: samples, and their labels.")
     sample = _Sample.check(X, y, groups, strata, sample_weight)
-    if sample.weights_follow_labels():
+    if sample.weights is not None and weights_follow_labels(sample.weights, sample.y):
         warn(
             "the p-value means nothing, since sample_weight depends on the label: it stays with the samples "
             "while labels are permuted, and this alone tells the observed labels from permuted ones. Use "
@@ -255,7 +258,16 @@ def permutation_test(
     if stop_after is not None and n_counted >= stop_after:
         n_used, n_counted = int(no_larger[stop_after - 1]) + 1, stop_after
         pvalue = n_counted / n_used
-    null = np.array([bounds.upper for bounds in found[: min(n_null, n_used)]])
+    stated = [observed, *found[: min(n_null, n_used)]]
+    widest = max(bounds.upper - bounds.lower for bounds in stated)
+    if widest > gap_tol + TIE:
+        warn(
+            f"the estimator's solver stopped where R* is known within {widest:.2g}, not within "
+            f"gap_tol={gap_tol:g}. The p-value is valid, but may be larger than it need be; a larger "
+            "max_iter or max_seconds of the solver, where one is set, brings the bounds closer together.",
+            ConvergenceWarning,
+        )
+    null = np.array([bounds.upper for bounds in stated[1:]])
     return PermutationTestResult(
         statistic=observed.upper,
         pvalue=pvalue,
@@ -263,7 +275,7 @@ def permutation_test(
         n_no_larger=n_counted,
         null_distribution=null,
         noise_floor={q: float(np.quantile(null, q)) for q in QUANTILES},
-        gap_tol=float(gap_tol),
+        gap_tol=max(float(gap_tol), widest),
     )
 
 
@@ -317,13 +329,6 @@ class _Sample:
                 "changes nothing; if a stratum is a patient whose samples share a label, pass it as groups."
             )
         return cls(X, y, weights, unit, row_of_unit, movable, own_groups)
-
-    def weights_follow_labels(self) -> bool:
-        """Whether all samples of a class have one weight, and not all classes the same."""
-        if self.weights is None:
-            return False
-        of_class = [np.unique(self.weights[self.y == label]) for label in np.unique(self.y)]
-        return all(len(found) == 1 for found in of_class) and len(np.unique(self.weights)) > 1
 
     def permutations(self, n: int, random_state: Any) -> list[IntArray]:
         """For each permutation, which sample each label is taken from."""

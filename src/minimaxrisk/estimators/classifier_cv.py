@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils import choices
-from minimaxrisk._utils.arguments import is_integer, parameters_by_keyword
+from minimaxrisk._utils.arguments import counted, is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import is_silenced, one_warning, silenced, warn
@@ -40,6 +40,7 @@ from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
+from minimaxrisk.samples.independent_units import weights_follow_labels
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_training_data,
@@ -199,18 +200,19 @@ def folds_of(cv: Any, data: TrainingData, groups: IntArray | None) -> list[Fold]
     for i, (train, test) in enumerate(folds):
         missing = np.setdiff1d(np.arange(len(data.classes)), data.labels[train])
         if len(missing):
-            raise ValueError(_without_class(data, int(missing[0]), i))
+            raise ValueError(_without_class(data, groups, int(missing[0]), i))
         if len(test) == 0:
             raise ValueError(f"cv must leave samples to test on, but fold {i} has none of positive weight.")
     return folds
 
 
-def _without_class(data: TrainingData, missing: int, fold: int) -> str:
+def _without_class(data: TrainingData, groups: IntArray | None, missing: int, fold: int) -> str:
     """Why a fold is refused."""
-    name, n = data.classes.tolist()[missing], int((data.weights[data.labels == missing] > 0).sum())
+    name, own = data.classes.tolist()[missing], np.flatnonzero((data.labels == missing) & (data.weights > 0))
+    kind, n = ("sample", len(own)) if groups is None else ("group", len(np.unique(groups[own])))
     if n == 1:
         return (
-            f"class {name!r} has a single sample, so that none of it is left to learn from in fold {fold}; "
+            f"class {name!r} has a single {kind}, so that none of it is left to learn from in fold {fold}; "
             "leave the class out, or use criterion='noise-floor', which has no folds."
         )
     return (
@@ -245,7 +247,8 @@ def _splitter(cv: Any, data: TrainingData, groups: Any) -> Any:
     if sizes.max() < n_folds:
         raise ValueError(
             f"cv={n_folds} needs at least {n_folds} samples of some class, but the largest class, "
-            f"{data.classes.tolist()[sizes.argmax()]!r}, has {sizes.max()}; use a smaller cv."
+            f"{data.classes.tolist()[sizes.argmax()]!r}, has {sizes.max()}; "
+            + ("use a smaller cv." if sizes.max() > 1 else "add samples.")
         )
     return StratifiedKFold(n_folds)
 
@@ -525,6 +528,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
+    @one_warning()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the radius, and fit with it.
 
@@ -569,15 +573,14 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
                 results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
                 radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius)
-        with one_warning():
-            # About a number that the caller did not choose, what was said before, and parameters of another.
-            with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
-                fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
-            if not is_silenced(UnderfitWarning):
-                learned = sample.checked_by(fitted)
-                predicted = predicted_classes(fitted._fitted_rule(), learned.X)
-                warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
-            warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
+        # About a number that the caller did not choose, what was said before, and parameters of another.
+        with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
+            fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
+        if not is_silenced(UnderfitWarning):
+            learned = sample.checked_by(fitted)
+            predicted = predicted_classes(fitted._fitted_rule(), learned.X)
+            warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
+        warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)
         self.estimator_ = fitted
         if self.criterion == "noise-floor":
@@ -621,7 +624,15 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
             raise ValueError("rule='one-se' needs at least 2 folds; use more of them, or rule='best'.")
         loss = LossOfRadii(estimator, sample, radii, self.scoring)
         with progress_bar(len(folds), "folds", verbose=self.verbose) as progress:
-            return summary_of_folds(parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress))
+            found = summary_of_folds(parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress))
+        unknown = np.flatnonzero(~np.isfinite(found["fold_losses"]).all(axis=1))
+        if len(unknown):
+            raise ValueError(
+                f"scoring={self.scoring!r} is not a number on fold {unknown[0]}, which has "
+                f"{counted(len(folds[unknown[0]][1]), 'sample')}, perhaps of one class; use fewer folds, or "
+                "another scoring."
+            )
+        return found
 
     def _by_losses(self, results: dict[str, Any]) -> float:
         mean = results["mean_loss"]
@@ -632,6 +643,13 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     def _by_noise_floor(
         self, estimator: Any, sample: Sample, radii: np.ndarray
     ) -> tuple[dict[str, Any], float]:
+        if sample.weights is not None and weights_follow_labels(sample.weights, sample.y):
+            warn(
+                "the noise floor means nothing, since sample_weight depends on the label: it stays with the "
+                "samples while labels are permuted. Use class_weight of estimator, or "
+                "criterion='cross-validation'.",
+                UserWarning,
+            )
         random = check_random_state(self.random_state)
         orders = [np.arange(len(sample.y))]
         orders += [sample.permutation(random) for _ in range(self.n_permutations)]

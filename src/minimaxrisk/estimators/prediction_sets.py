@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arguments import counted, listed, parameters_by_keyword
+from minimaxrisk._utils.arguments import check_confidence, counted, listed, parameters_by_keyword
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.dask_arrays import computed
-from minimaxrisk._utils.notices import one_warning, quiet_fits, warn
+from minimaxrisk._utils.notices import one_warning, warn
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import (
     HasMethods,
@@ -24,9 +24,11 @@ from minimaxrisk._utils.sklearn_private import (
     fit_context,
     fit_with,
     fresh_copy,
+    num_samples,
 )
-from minimaxrisk._utils.stored_tables import in_memory, take_rows
+from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.certified import MEMBERS, SETS, Estimator, can
 from minimaxrisk.guarantees.left_out import (
     LeftOut,
@@ -36,11 +38,11 @@ from minimaxrisk.guarantees.left_out import (
     needed_to_exclude,
     weights_of_units,
 )
+from minimaxrisk.samples.parts import fit_on_rows, groups_for_fit
 from minimaxrisk.samples.validation import (
     check_labels,
     check_new_data,
     codes_of_groups,
-    groups_for_fit,
     positions_of_labels,
 )
 
@@ -184,7 +186,15 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         estimator = MinimaxRiskEnsembleClassifier() if self.estimator is None else self.estimator
         check_classifier("estimator", estimator)
         X, y = indexable(X, y)
-        fitted = fit_with(clone(estimator), X, y, groups=groups)
+        unit = None if groups is None else codes_of_groups(groups, num_samples(X))
+        known = groups_for_fit(estimator, unit, check_labels(X, y))
+        fitted = fit_with(clone(estimator), X, y, groups=known)
+        if unit is not None and known is None:
+            warn(
+                "groups hold samples of several classes: radii and R* of estimator_ count samples and not "
+                "groups. Sets and probabilities keep groups whole.",
+                CoverageWarning,
+            )
         left_out = judged(
             fitted, X, y, groups=groups, n_folds=self.cv, random_state=self.random_state, n_jobs=self.n_jobs
         )
@@ -193,6 +203,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
+        self._confidence_at_fit = self.confidence
         warn_about_small_classes(left_out, self.classes_, self.confidence)
         return self
 
@@ -242,7 +253,11 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of bool of shape (n_samples, n_classes)
             True for labels in the set, in the order of ``classes_``.
         """
-        return is_in_set(self.p_values(X), self.confidence)
+        check_confidence(self.confidence)  # which may have been set after the fit
+        found = is_in_set(self.p_values(X), self.confidence)
+        if self.confidence != self._confidence_at_fit:
+            warn_about_small_classes(self.left_out_, self.classes_, self.confidence)
+        return found
 
     def predict_words(self, X: Any) -> np.ndarray:
         """One of "sure", "unsure" and "unlike all classes" for a set of one label, several, or none.
@@ -332,8 +347,7 @@ def judged(
             f"{counted(int(unit.max()) + 1, kind[:-1])} and {len(model.classes_)} "
             f"class{'es' * (len(model.classes_) != 1)}. Add {kind}."
         )
-    learned = groups_for_fit(None if groups is None else unit, y)
-    without = partial(_judge, model, X, y, learned, keeps_rules=keeps_rules)
+    without = partial(_judge, model, X, y, None if groups is None else unit, keeps_rules=keeps_rules)
     judges = parallel_map(without, [np.flatnonzero(fold != name) for name in names], n_jobs=n_jobs)
     return LeftOut.of(judges, (fold[:, None] == names).astype(np.float64), X, own, weights)
 
@@ -342,10 +356,8 @@ def _judge(
     model: Any, X: Any, y: np.ndarray, groups: IntArray | None, rest: IntArray, *, keeps_rules: bool
 ) -> Any:
     """Fitted on the rest of the samples."""
-    own_groups = None if groups is None else groups[rest]
     learner = fresh_copy(model, callback=None, verbose=False, certify=False)
-    with quiet_fits():
-        fitted = fit_with(learner, take_rows(X, rest), y[rest], groups=own_groups)
+    fitted = fit_on_rows(learner, X, y, rest, groups=groups)
     return fitted._final()._fitted_rule() if keeps_rules else ScoresOf(fitted)
 
 

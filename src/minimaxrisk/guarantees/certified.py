@@ -91,11 +91,12 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
     "StabilityDisplay": (STABILITY,),
 }
 
-# Where a model of this library may be hidden.
-WITHIN = (
-    " Of a pipeline pass the last step and the transformed X, of a search best_estimator_, of a selector "
-    "estimator_."
-)
+# Where a model of this library may be hidden, and how to pass it.
+WITHIN = {
+    "steps": " Of a pipeline pass the last step and the transformed X.",
+    "best_estimator_": " Of a search pass best_estimator_.",
+    "estimator_": " Of a selector pass estimator_.",
+}
 
 
 class Estimator(Protocol):
@@ -200,7 +201,10 @@ def check_supported(model: object, function: str) -> None:
     """Refuse a model that lacks what a function needs."""
     for capability in NEEDS[function]:
         if not can(model, capability):
-            kind, within = type(model).__name__, "" if isinstance(model, Capable) else WITHIN
+            within = next((advice for name, advice in WITHIN.items() if hasattr(model, name)), "")
+            if isinstance(model, Capable) or capability is OTHER_LABELS:
+                within = ""  # what a pipeline or a search learned from the labels would be learned once
+            kind = type(model).__name__
             raise ValueError(f"{function} is not supported for {kind}; {capability.instead}.{within}")
 
 

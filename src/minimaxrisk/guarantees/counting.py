@@ -32,18 +32,17 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.base import clone
 
 from minimaxrisk._utils.arguments import is_integer, is_number, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk._utils.sklearn_private import fit_with
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import PROOF, can, unwrapped
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ClassLimit, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
-from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups, groups_for_fit
+from minimaxrisk.samples.parts import fit_on_rows
+from minimaxrisk.samples.validation import TrainingData, check_labels, codes_of_groups
 
 UNCHOSEN = (
     "No setting of the method may have been chosen by their labels: pass a whole search, not its "
@@ -79,18 +78,14 @@ def holdout_bound(
 ) -> ErrorBound:
     """Fit a copy of a classifier on one part of the samples, count its errors on the other.
 
-    Its fit gets the groups if it ``learns_groups`` and they are what our fits take: with one label each, or
-    of two classes.
+    Its fit gets the groups if it ``learns_groups`` and takes them.
     ``class_confidence`` is what the limits of all classes have together, by default ``confidence``. With
     ``prevalence`` they make the bound, too.
     """
     y = check_labels(X, y)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     train, test = _split(y, unit, test_size, random)
-    learned = groups_for_fit(unit, y) if learns_groups else None
-    learned = None if learned is None else learned[train]
-    with quiet_fits():
-        model = fit_with(clone(estimator), take_rows(X, train), y[train], groups=learned)
+    model = fit_on_rows(estimator, X, y, train, groups=unit if learns_groups else None)
     errs = np.asarray(model.predict(take_rows(X, test))) != y[test]
     n_errors = int(errs.sum())
     per_class = limits_per_class(
@@ -176,6 +171,7 @@ def agreement_bound(full: Any, half: ErrorBound, X_new: Any, named: Any, *, conf
     delta, n_all = 1.0 - confidence, half.n_test + len(differ)
     of_half = clopper_pearson_limit(half.n_errors, half.n_test, 1.0 - delta * len(differ) / n_all)
     limit = clopper_pearson_limit(int(differ.sum()), len(differ), 1.0 - delta * half.n_test / n_all)
+    of_half_told = at_most(of_half)
     return replace(
         half,
         value=min(1.0, of_half + limit),
@@ -183,9 +179,9 @@ def agreement_bound(full: Any, half: ErrorBound, X_new: Any, named: Any, *, conf
         confidence=float(confidence),
         subject=f"{RULE_NAMES[half.rule]} of this model",
         evidence=(
-            f"one that {half.evidence.removeprefix('it ')} errs on at most {of_half:.4f}, and on "
+            f"one that {half.evidence.removeprefix('it ')} errs on at most {of_half_told}, and on "
             f"{int(differ.sum())} of {len(differ)} new instances the two differ. Where they agree, at most "
-            f"{of_half:.4f} of all samples are named wrongly"
+            f"{of_half_told} of all samples are named wrongly"
         ),
         assumption=f"{half.assumption} New instances are taken for independent, too.",
         n_errors=int(differ.sum()),

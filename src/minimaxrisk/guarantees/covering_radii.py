@@ -44,6 +44,7 @@ from sklearn.model_selection import StratifiedKFold
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import tell_progress
+from minimaxrisk._utils.rounding import at_least, at_most
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord
@@ -206,8 +207,8 @@ def _bound(
         n_classes=len(model.classes_),
         subject=f"{RULE_NAMES[judged.rule]} of this model",
         evidence=(
-            f"{judged.worst_case_error:.4f} in the worst case within {within}{of_labels}, and "
-            f"{exceedance.upper:.4f} for new instances, judged by {exceedance.n_instances} {seen}"
+            f"{at_most(judged.worst_case_error)} in the worst case within {within}{of_labels}, and "
+            f"{at_most(exceedance.upper)} for new instances, judged by {exceedance.n_instances} {seen}"
         ),
         assumption=assumption,
         reason=reason,
@@ -222,8 +223,9 @@ def _own_radii(model: Any) -> str:
     if model.radius_ is None:
         return "the given radii"
     # A named rule has a factor for each class, of which the largest is kept.
-    at_most = "at most " if model.lambda_.shape[0] > 1 and model.coverage_ is not None else ""
-    return f"radii of {at_most}{model.radius_:.2f} standard errors"
+    if model.lambda_.shape[0] > 1 and model.coverage_ is not None:
+        return f"radii of at most {at_most(model.radius_, '.2f')} standard errors"
+    return f"radii of {model.radius_:.2f} standard errors"
 
 
 def _why_no_probability(remarks: tuple[str, ...], exceedance: Exceedance) -> str:
@@ -238,9 +240,10 @@ def _why_no_probability(remarks: tuple[str, ...], exceedance: Exceedance) -> str
         return ""
     rare = 1.0 - (1.0 - exceedance.confidence) ** (1.0 / exceedance.n_instances)
     return (
-        f"the proof covers all of the {exceedance.n_instances} new instances, so at most {rare:.2%} of all "
-        f"are not covered (confidence {exceedance.confidence:g}), but how much error these could add is "
-        "unknown; pass more new instances, and none that the model was fitted on"
+        f"the proof covers all of the {exceedance.n_instances} new instances, so at most "
+        f"{at_most(rare, '.2%')} of all are not covered (confidence {at_least(exceedance.confidence, 'g')}), "
+        "but how much error these could add is unknown; pass more new instances, and none that the model "
+        "was fitted on"
     )
 
 
@@ -472,10 +475,10 @@ def _refuse_hopeless(posed: PosedBox, plain: TrainingData, smallest_so_far: floa
 
     found = solve_minimax_risk(posed.with_known_marginal().problem, EngineSettings("auto"), is_settled)
     if found.lower >= bar:
-        than = f"a bound of {bar:.4f} is known already"
+        than = f"a bound of {at_most(bar)} is known already"
         if bar == nothing_learned:
             than = f"always naming the most common class is wrong for {bar:.4f} of the samples"
         raise ValueError(
             f"within {posed.radii.in_words}, which cover, the worst case of every "
-            f"rule is {found.lower:.4f} or more, and new instances would add to it; {than}."
+            f"rule is {at_least(found.lower)} or more, and new instances would add to it; {than}."
         )

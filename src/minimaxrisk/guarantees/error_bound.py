@@ -37,7 +37,6 @@ from minimaxrisk.guarantees.certified import (
     Estimator,
     can,
     certified,
-    check_supported,
     has_proof,
     unwrapped,
 )
@@ -283,13 +282,12 @@ def _by_radii(
     n_folds: int | None,
     **more: Any,
 ) -> ErrorBound:
-    fit = None
+    fit, function = None, "error_bound with method='radii'"
     if X is None and y is None and not isinstance(model, PosedFit):
-        model = certified(unwrapped(model)[0])
+        model = certified(unwrapped(model)[0], function)
     else:
-        fit = as_posed_fit(model, X, y, **more, transformer=transformer)
+        fit = as_posed_fit(model, X, y, function=function, **more, transformer=transformer)
         model, transformer = fit.model, fit.transformer
-    check_supported(model, "error_bound with method='radii'")
     if reason := _not_as_given(transformer):
         raise ValueError(f"method='radii' cannot be used: {reason}")
     new = None if X_new is None else _checked_new(model, X_new, transformer)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.rounding import at_most
 
 # Relative; 0.55 * 100 is a little more than 55.
 ROUNDING = 1e-12
@@ -65,14 +66,14 @@ class FalseSelectionBounds:
     def __str__(self) -> str:
         return (
             f"columns selected without reason, at a threshold of {self.threshold:g}: expected are "
-            f"{at_most(self.meinshausen_buhlmann)} (Meinshausen and Bühlmann), "
-            f"{at_most(self.shah_samworth)} (Shah and Samworth)"
+            f"{in_words(self.meinshausen_buhlmann)} (Meinshausen and Bühlmann), "
+            f"{in_words(self.shah_samworth)} (Shah and Samworth)"
         )
 
 
-def at_most(bound: float) -> str:
+def in_words(bound: float) -> str:
     """A bound in a sentence; there is none where a theorem does not apply."""
-    return f"at most {bound:.3g}" if math.isfinite(bound) else "no bound"
+    return f"at most {at_most(bound, '.3g')}" if math.isfinite(bound) else "no bound"
 
 
 @dataclass(frozen=True)

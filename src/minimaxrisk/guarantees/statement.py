@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from minimaxrisk._utils.rounding import at_least, at_most
+
 # How a bound was found; "none" is the bound 1, where no other has a probability.
 HOLDOUT, AGREEMENT, RADII, MAJORITY, NONE = "holdout", "agreement", "radii", "majority", "none"
 # What every bound is about, and one for a given mixture of classes.
@@ -204,12 +206,12 @@ class ErrorBound:
             return "No bound with a probability can be given for these data."
         when = "If the true means lie within the radii, and the samples are as assumed"
         if self.confidence is not None:
-            when = f"With probability at least {self.confidence:.3g}"
+            when = f"With probability at least {at_least(self.confidence, '.3g')}"
         elif self.method != RADII:
             when = "If all assumptions were true"
         text = (
-            f"{when}, the error of {self.subject} is at most {self.value:.4f} on samples {self.mixture}: "
-            f"{self.evidence}."
+            f"{when}, the error of {self.subject} is at most {at_most(self.value)} on samples "
+            f"{self.mixture}: {self.evidence}."
         )
         if self.says_nothing and self.prevalence is None:
             text += f" Guessing one of {self.n_classes} classes is as good as this bound."
@@ -234,19 +236,21 @@ class ErrorBound:
         when, together = "if all assumptions were true", self.confidence_per_class
         if together is not None:
             own = "at once with the bound" if self.prevalence else "a statement of its own"
-            when = f"each with probability {self.per_class[0].confidence:.4g}, together {together:.4g}, {own}"
+            each, both = (at_least(level or 0.0, ".4g") for level in (self.per_class[0].confidence, together))
+            when = f"each with probability {each}, together {both}, {own}"
         lines = [f"Class by class, for the model of the hold-out ({when}):"]
         for one in self.per_class:
             seen = f"{one.n_errors} of {one.n_test} were" if one.n_test else "none was held out"
-            lines.append(f"  {one.label!r}: at most {one.limit:.4f} misclassified ({seen})")
+            lines.append(f"  {one.label!r}: at most {at_most(one.limit)} misclassified ({seen})")
         if len(self.per_class) == 2:
             first, second = self.per_class
+            found = [at_least(1.0 - one.limit) for one in self.per_class]
             lines.append(
-                f"  if {first.label!r} is looked for: sensitivity at least {1.0 - first.limit:.4f}, "
-                f"specificity at least {1.0 - second.limit:.4f}; if {second.label!r} is, the other way round"
+                f"  if {first.label!r} is looked for: sensitivity at least {found[0]}, specificity at least "
+                f"{found[1]}; if {second.label!r} is, the other way round"
             )
         lines += [
-            f"  of samples that are named {label!r}, at least {value:.4f} are (predictive value)"
+            f"  of samples that are named {label!r}, at least {at_least(value)} are (predictive value)"
             for label, value in self.predictive_values.items()
         ]
         return "\n".join(lines)
@@ -292,4 +296,4 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _line(one: ErrorBound) -> str:
-    return f"  {one.value:.4f}  {one.subject}: {one.evidence}"
+    return f"  {at_most(one.value)}  {one.subject}: {one.evidence}"

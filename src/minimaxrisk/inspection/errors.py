@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier_cv import last_smallest, n_features_at, within_one_standard_error
 from minimaxrisk.guarantees.certified import fitted_for
@@ -396,7 +397,7 @@ class PermutationTestDisplay(Display):
         if (floor := self.noise_floor) is not None:
             label = f"noise floor, their {LEVEL:.0%} quantile, {floor:.3f}"
             marks.append(Mark("rule", "noise floor", INK, floor, is_dashed=True, label=label))
-        observed = f"observed labels, {self.statistic:.3f}"
+        observed = f"observed labels, {at_most(self.statistic, '.3f')}"
         return Chart(
             x=Axis("worst-case error R*"),
             y=Axis("number of permutations", is_count=True),

@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
 from minimaxrisk.guarantees.certified import fitted_for
-from minimaxrisk.guarantees.false_selections import at_most
+from minimaxrisk.guarantees.false_selections import in_words
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import INK, MAIN, PALE, SOFT, Axis, Chart, Mark, bars_of_rows, class_colour
@@ -337,7 +337,7 @@ class StabilityDisplay(Display):
             marks=[*bars, Mark("rule", "threshold", INK, self.threshold, is_dashed=True)],
             title=(
                 f"{self.n_selected} of {self.n_features} features reach the threshold\n"
-                f"expected false selections: {at_most(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
-                f"{at_most(self.shah_samworth)} (Shah–Samworth)"
+                f"expected false selections: {in_words(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
+                f"{in_words(self.shah_samworth)} (Shah–Samworth)"
             ),
         )

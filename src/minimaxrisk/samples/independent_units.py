@@ -218,3 +218,9 @@ def unit_of_row(data: TrainingData) -> IntArray:
     rows = np.flatnonzero(used)
     first = rows[np.unique(data.groups[rows], return_index=True)[1]]
     return np.where(used, first[data.groups], -1)
+
+
+def weights_follow_labels(weights: FloatArray, y: np.ndarray) -> bool:
+    """Whether all samples of a class have one weight, and not all classes the same."""
+    of_class = [np.unique(weights[y == label]) for label in np.unique(y)]
+    return all(len(found) == 1 for found in of_class) and len(np.unique(weights)) > 1

@@ -444,13 +444,6 @@ def labels_of_units(units: IntArray, labels: IntArray, n_classes: int) -> IntArr
     return label
 
 
-def groups_for_fit(unit: IntArray | None, y: np.ndarray) -> IntArray | None:
-    """The groups where our fits take them: with one label each, or of two classes, as matched pairs are."""
-    if unit is None or (len(np.unique(y)) > 2 and len(differences_within(unit, y))):
-        return None
-    return unit
-
-
 def units_of_labels(
     groups: IntArray, labels: np.ndarray, stratum: IntArray | None = None
 ) -> tuple[IntArray, IntArray, list[IntArray]]:

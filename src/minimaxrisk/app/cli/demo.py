@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
 from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.analysis.permutation_test import permutation_test
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.datasets import make_expression
@@ -57,7 +58,8 @@ def pure_noise() -> None:
     for radius in (1.0, "bootstrap"):
         model = MinimaxRiskClassifier(radius=radius).fit(study.data, study.target)
         _print(
-            _name_of_radius(model), f"R* {model.worst_case_error_:.4f}, {model.n_features_selected_} genes"
+            _name_of_radius(model),
+            f"R* {at_most(model.worst_case_error_)}, {model.n_features_selected_} genes",
         )
     _print_noise_floor(study)
 
@@ -97,8 +99,8 @@ def _print_errors(
     kind, of_predict = ("score", "worst case") if model.coverage_ is None else ("bound", "bound")
     verdict = "confirmed without the solver" if verify(model, X, y).valid else "NOT CONFIRMED"
     worst = worst_case(model, X, y, rule="predict").upper
-    _print(f"  drawn labels: R*, {kind}", f"{model.worst_case_error_:.4f}   error {drawn:.4f}")
-    _print(f"  predict: {of_predict}", f"{worst:.4f}   error {predict:.4f}")
+    _print(f"  drawn labels: R*, {kind}", f"{at_most(model.worst_case_error_)}   error {drawn:.4f}")
+    _print(f"  predict: {of_predict}", f"{at_most(worst)}   error {predict:.4f}")
     _print("  certified gap", f"{model.optimality_gap_:.1e}  ({verdict})")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from minimaxrisk._utils.arguments import counted, listed
+from minimaxrisk._utils.rounding import percent
 from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.evaluation import SEED
 from minimaxrisk.analysis.training_scale import ScaleComparison
@@ -23,7 +24,6 @@ from minimaxrisk.app.cli.stored import MOST_NAMED
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.labels import spelt_otherwise
-from minimaxrisk.app.report.phrases import percent
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.guarantees.certified import OWN_RADII, can
 from minimaxrisk.guarantees.error_bound import error_bound

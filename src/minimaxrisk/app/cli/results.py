@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk._utils.rounding import at_most, outward
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.app.cli.options import Outputs
 from minimaxrisk.app.cli.stored import filled_gaps
@@ -22,15 +23,7 @@ from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
 from minimaxrisk.app.report.findings import FeatureTable, held_out_of
-from minimaxrisk.app.report.phrases import (
-    clipping,
-    misclassified,
-    outward,
-    p_value,
-    share,
-    shortened,
-    sure_or_not,
-)
+from minimaxrisk.app.report.phrases import clipping, misclassified, p_value, shortened, sure_or_not
 from minimaxrisk.app.report.tables import rival_table
 from minimaxrisk.app.report.verdict import (
     DOUBTED,
@@ -103,7 +96,8 @@ def fit_as_text(
         )
     lines += _left_out(findings)
     lines += _other_classifiers(trained, findings)
-    better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=share(findings.fit.upper))}"
+    r_star = at_most(findings.fit.upper, ".3f")
+    better = "" if beats_majority(findings) else f", {NOT_BETTER.format(r=r_star)}"
     lines += _lines("to compare", f"{majority_claim(findings)}{better}")
     if findings.guarantee is not None:
         bound = best_bound(findings, digits=4) if veto(findings) is None else NO_BOUND
@@ -325,20 +319,20 @@ def _scale_name(trained: Trained, findings: Findings) -> str:
 
 def _worst_case(trained: Trained, findings: Findings) -> list[str]:
     fit, radius = findings.fit, findings.radius
-    lower, upper = outward(fit.lower, fit.upper)
-    checked = "confirmed without the solver"
+    lower, upper = outward(fit.lower, fit.upper, ".6f")
+    told, checked = at_most(fit.upper), "confirmed without the solver"
     if not fit.certificate_valid:
         checked = f"NOT CONFIRMED: {'; '.join(fit.certificate_problems)}"
-    meaning = [f"{fit.upper:.4f} {r_star_claim(findings)};"]
+    meaning = [f"{told} {r_star_claim(findings)};"]
     if standing(findings) == "score":
         meaning = [
-            f"{fit.upper:.4f} {r_star_claim(findings)}:",
+            f"{told} {r_star_claim(findings)}:",
             f"{COMMAND_LINE.covering_radius} gives a bound",
         ]
         if findings.permutation is None:
             meaning.append(f"noise can score low too: {COMMAND_LINE.permutations} shows how low")
     elif fit.predict_bound is not None:
-        meaning.append(f"{fit.predict_bound:.4f} bounds that of {PREDICT}")
+        meaning.append(f"{at_most(fit.predict_bound)} bounds that of {PREDICT}")
     lines = [
         *_lines("worst-case error R*", *meaning),
         *_lines("certified", f"{lower} <= R* <= {upper}, {checked}"),

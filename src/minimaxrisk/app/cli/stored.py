@@ -13,11 +13,12 @@ from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.rounding import outward
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
 from minimaxrisk.app.files.read_study import has_several
-from minimaxrisk.app.report.phrases import clipping, outward
+from minimaxrisk.app.report.phrases import clipping
 from minimaxrisk.app.storage import SavedModel, checksums, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
 from minimaxrisk.guarantees.verification import verify
@@ -190,7 +191,7 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
         }
         typer.echo(as_json(verdict))
     elif holds:
-        lower, upper = outward(certificate.lower, certificate.upper, digits=9)
+        lower, upper = outward(certificate.lower, certificate.upper, ".9f")
         bounded = "worst-case error" if can(saved.classifier, MEMBERS) else "R*"
         interval = f"{lower} <= {bounded} <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 
 from minimaxrisk._utils.arguments import counted, listed
+from minimaxrisk._utils.rounding import outward
 from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
@@ -181,7 +182,8 @@ def train(
     with console.progress("fitting") as show, console.warnings_as_notes():
 
         def follow(record: IterationRecord) -> None:
-            show(f"iteration {record['iteration']}:  {record['lower']:.6f} <= R* <= {record['upper']:.6f}")
+            lower, upper = outward(record["lower"], record["upper"], ".6f")
+            show(f"iteration {record['iteration']}:  {lower} <= R* <= {upper}")
 
         has_iterations = "callback" in classifier.get_params(deep=False)
         if has_iterations:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from scipy import stats
 
 from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.rounding import outward
 
 # Words in the names of classes that are not what a test looks for.
 NOT_LOOKED_FOR = {
@@ -51,7 +52,7 @@ class Rate:
 
     @property
     def interval(self) -> str:
-        return f"{self.low:.1%} to {self.high:.1%}"
+        return " to ".join(outward(self.low, self.high, ".1%"))
 
 
 @dataclass(frozen=True)

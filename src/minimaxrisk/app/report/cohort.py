@@ -10,20 +10,12 @@ import numpy as np
 from sklearn.metrics import roc_curve
 
 from minimaxrisk._utils.arrays import BoolArray
+from minimaxrisk._utils.rounding import percent
 from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.evaluation import Estimate, Evaluation, lead_of
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.page import asset, content_policy, require, template
-from minimaxrisk.app.report.phrases import (
-    capital,
-    count,
-    isolate,
-    listed,
-    none_or,
-    percent,
-    quoted,
-    shortened,
-)
+from minimaxrisk.app.report.phrases import capital, count, isolate, listed, none_or, quoted, shortened
 from minimaxrisk.app.report.vega import more_colours
 from minimaxrisk.inspection.chart import class_colour
 
@@ -104,8 +96,7 @@ def _headline(cohort: Cohort) -> str:
     were = "was" if error.n_counted == 1 else "were"
     text = (
         f"{none_or(error.n_counted or 0)} of {error.n:,} new samples {were} misclassified, "
-        f"{error.value:.1%} (with {percent(found.confidence)} confidence {error.low:.1%} to "
-        f"{error.high:.1%})"
+        f"{error.value:.1%} (with {percent(found.confidence)} confidence {error.interval})"
     )
     if found.majority_error == 0.0:
         return f"{capital(text)}. All are of one class, so that of others this says nothing."
@@ -115,14 +106,10 @@ def _headline(cohort: Cohort) -> str:
 
 def _tiles(found: Evaluation) -> Iterator[tuple[str, str, str]]:
     """Four numbers: the error, two about classes, and how well scores rank samples or sets are sure."""
-
-    def between(one: Estimate) -> str:
-        return f"{one.low:.1%} to {one.high:.1%}"
-
     yield (
         "Error",
         f"{found.error.value:.1%}",
-        f"{none_or(found.error.n_counted or 0)} of {found.error.n:,} wrong, {between(found.error)}",
+        f"{none_or(found.error.n_counted or 0)} of {found.error.n:,} wrong, {found.error.interval}",
     )
     rates = {one.label: one.sensitivity for one in found.per_class if one.is_known}
     told = {label: rate for label, rate in rates.items() if rate is not None}
@@ -131,23 +118,23 @@ def _tiles(found: Evaluation) -> Iterator[tuple[str, str, str]]:
         yield (
             "Sensitivity / specificity",
             f"{told[ill].value:.1%} / {told[well].value:.1%}",
-            f"{_missed(told[ill])} {_quoted(ill)} missed ({between(told[ill])} found); {_missed(told[well])} "
-            f"{_quoted(well)} called {_quoted(ill)} ({between(told[well])} not)",
+            f"{_missed(told[ill])} {_quoted(ill)} missed ({told[ill].interval} found); {_missed(told[well])} "
+            f"{_quoted(well)} called {_quoted(ill)} ({told[well].interval} not)",
         )
     if found.balanced_accuracy is not None:
         one = found.balanced_accuracy
         yield (
             "Balanced accuracy",
             f"{one.value:.1%}",
-            f"the mean over classes of the share found, {between(one)}",
+            f"the mean over classes of the share found, {one.interval}",
         )
     if not found.is_pair or len(told) < 2:
         worst = min(told, key=lambda label: told[label].value)
         name = "The class found least" if len(told) > 1 else "Found"
-        missed = f"{_missed(told[worst])} {_quoted(worst)} missed ({between(told[worst])} found)"
+        missed = f"{_missed(told[worst])} {_quoted(worst)} missed ({told[worst].interval} found)"
         yield name, f"{told[worst].value:.1%}", missed
     if found.area is not None:
-        yield capital(found.name_of_area), f"{found.area.value:.1%}", between(found.area)
+        yield capital(found.name_of_area), f"{found.area.value:.1%}", found.area.interval
     elif found.kinds_of_sets is not None:
         yield "Sure and right", f"{found.kinds_of_sets['sure and right']:,}", f"of {found.error.n:,} samples"
 
@@ -224,10 +211,7 @@ def _rates(found: Evaluation) -> list[list[str]]:
     return [
         [
             str(label),
-            *(
-                "–" if each is None else f"{each.value:.1%} ({each.low:.1%} to {each.high:.1%})"
-                for each in all_four
-            ),
+            *("–" if each is None else f"{each.value:.1%} ({each.interval})" for each in all_four),
         ]
         for label, all_four in shown
     ]

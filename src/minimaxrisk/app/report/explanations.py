@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minimaxrisk._utils.rounding import at_least, at_most, outward, percent
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings, Rivals
@@ -18,8 +19,6 @@ from minimaxrisk.app.report.phrases import (
     count,
     listed,
     none_or,
-    outward,
-    percent,
     quoted,
     rounded,
     share,
@@ -124,7 +123,7 @@ def _about_r_star(findings: Findings, advice: Advice) -> Entry:
             "Coefficients are means over the members. The permutation test is that of a single classifier "
             "with the same settings."
         )
-    return Entry("Worst-case error R*", share(findings.fit.upper), text)
+    return Entry("Worst-case error R*", at_most(findings.fit.upper, ".3f"), text)
 
 
 def _beyond_training(findings: Findings, advice: Advice) -> str:
@@ -164,7 +163,7 @@ def _about_interval(findings: Findings) -> Entry:
         text += f"The recomputation without the solver did NOT confirm the model: {problems}."
     if fit.preparation is not None:
         text += f" They are about the values {fit.preparation}."
-    return Entry("Certified interval", " to ".join(outward(fit.lower, fit.upper)), text)
+    return Entry("Certified interval", " to ".join(outward(fit.lower, fit.upper, ".6f")), text)
 
 
 def _about_radius(findings: Findings, advice: Advice) -> Entry:
@@ -180,14 +179,14 @@ def _about_radius(findings: Findings, advice: Advice) -> Entry:
         )
     elif radius.covers:
         text = (
-            f"A plain number, but no smaller than the {radius.needed:.3g} that a union bound for normal "
-            f"features needs for {percent(radius.confidence)} confidence."
+            f"A plain number, but no smaller than the {at_least(radius.needed, '.3g')} that a union bound "
+            f"for normal features needs for {percent(radius.confidence)} confidence."
         )
     else:
         text = (
             "A plain number: each mean may be off by so many standard errors. With "
             f"{count(data.n_features, 'feature')} and {count(data.n_samples, 'sample')} a union bound for "
-            f"normal features needs s = {radius.needed:.3g} to contain all means at once with "
+            f"normal features needs s = {at_most(radius.needed, '.3g')} to contain all means at once with "
             f"{percent(radius.confidence)} confidence; {advice.covering_radius} finds such an s."
         )
     return Entry("Radius", f"s = {radius.factor:.4g}", text)
@@ -244,8 +243,8 @@ def _about_predict(findings: Findings) -> Entry:
     assert fit.predict_bound is not None
     text = (
         f"The same kind of worst case for {PREDICT}, which returns the most probable class. "
-        f"{share(fit.predict_bound)} was computed for this rule; twice R*, "
-        f"{share(min(1.0, 2.0 * fit.upper))}, always holds too. "
+        f"{at_most(fit.predict_bound, '.3f')} was computed for this rule; twice R*, "
+        f"{at_most(min(1.0, 2.0 * fit.upper), '.3f')}, always holds too. "
     )
     nothing = data.guessing if fit.class_weight else data.majority_error
     if fit.predict_bound >= nothing - ROUNDING:
@@ -258,7 +257,7 @@ def _about_predict(findings: Findings) -> Entry:
         text += "Like R* it is a score here: the set need not contain the true distribution."
     else:
         text += "It holds under the same conditions as R*."
-    return Entry(f"Worst case of {PREDICT}", share(fit.predict_bound), text)
+    return Entry(f"Worst case of {PREDICT}", at_most(fit.predict_bound, ".3f"), text)
 
 
 def _about_guessing(findings: Findings) -> Entry:
@@ -274,7 +273,8 @@ def _about_guessing(findings: Findings) -> Entry:
         text += ", and R* is not below that: R* alone does not show that the classifier does any better."
     else:
         text += "."
-    text += f" R* is at most {share(data.guessing)}, the error of guessing one of {data.n_classes} classes."
+    guessing = at_most(data.guessing, ".3f")
+    text += f" R* is at most {guessing}, the error of guessing one of {data.n_classes} classes."
     return Entry("To compare with", share(data.majority_error), text)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from minimaxrisk._utils.rounding import at_most, outward
 from minimaxrisk.app.report.explanations import of_permutations, suspects_caption
 from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import count, isolate, outward, share
+from minimaxrisk.app.report.phrases import count, isolate, share
 from minimaxrisk.app.report.vega import Figure, legend_of, specs_of
 from minimaxrisk.app.report.verdict import DRAWN, PREDICT
 from minimaxrisk.inspection import BoundPathDisplay
@@ -30,8 +31,8 @@ def radius_figure(findings: Findings) -> Figure | None:
         key="radius",
         title="R* and the number of features over the radius",
         caption=(
-            f"From s = {path.x[0]:.3g} to {path.x[-1]:.3g} R* rises from {share(path.upper[0])} to "
-            f"{share(path.upper[-1])}, and the number of selected features goes from "
+            f"From s = {path.x[0]:.3g} to {path.x[-1]:.3g} R* rises from {at_most(path.upper[0], '.3f')} to "
+            f"{at_most(path.upper[-1], '.3f')}, and the number of selected features goes from "
             f"{path.n_features[0]:,} to {path.n_features[-1]:,}."
         ),
         specs=specs_of(chart, 190),
@@ -77,8 +78,8 @@ def history_figure(findings: Findings) -> Figure | None:
     if history is None:
         return None
     chart = replace(history.chart(), beside=None)
-    low, high = outward(float(history.lower[-1]), float(history.upper[-1]))
-    first = f"{share(history.lower[0])} and {share(history.upper[0])}"
+    low, high = outward(history.lower[-1], history.upper[-1], ".6f")
+    first = " and ".join(outward(history.lower[0], history.upper[0], ".3f"))
     return Figure(
         key="history",
         title="Certified bounds, iteration by iteration",
@@ -96,7 +97,7 @@ def history_figure(findings: Findings) -> Figure | None:
 
 def _bounds_table(path: BoundPathDisplay) -> list[list[str]]:
     return [
-        [f"{x:.4g}", *outward(float(low), float(high)), f"{n:,}"]
+        [f"{x:.4g}", *outward(low, high, ".6f"), f"{n:,}"]
         for x, low, high, n in zip(path.x, path.lower, path.upper, path.n_features, strict=True)
     ]
 
@@ -140,7 +141,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
         specs=specs_of(chart, 130),
         headers=["error", "value", "standard deviation of folds", "folds"],
         rows=[
-            [ROWS[0], share(shown.worst_case_error), "", ""],
+            [ROWS[0], at_most(shown.worst_case_error, ".3f"), "", ""],
             *(
                 [name, share(mean), share(spread), ", ".join(share(e) for e in errors)]
                 for name, mean, spread, errors in rules

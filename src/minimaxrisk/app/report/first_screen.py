@@ -13,20 +13,12 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.rounding import at_most, outward, percent
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import Rate, looked_for
 from minimaxrisk.app.report.explanations import Advice, Entry
 from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import (
-    count,
-    isolate,
-    none_or,
-    p_value,
-    percent,
-    quoted,
-    share_or_none,
-    shortened,
-)
+from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, quoted, share_or_none, shortened
 from minimaxrisk.app.report.tables import FEW_FOLDS
 from minimaxrisk.app.report.vega import (
     DASHED,
@@ -96,8 +88,8 @@ def _left_out_error(findings: Findings) -> Entry:
     if (believed := verdict.believed_error(findings)) is not None:
         value, counts = believed
         return Entry("Error on held-out samples", value, f"{counts}; {majority}")
-    low, high = folds.approximate_interval()
-    interval = f"{low:.1%} to {high:.1%}" if folds.n_wrong else f"up to {high:.1%}"
+    low, high = outward(*folds.approximate_interval(), ".1%")
+    interval = f"{low} to {high}" if folds.n_wrong else f"up to {high}"
     return Entry(
         name,
         f"{folds.errors[1]:.1%}",
@@ -161,7 +153,7 @@ def _bound(findings: Findings) -> Entry:
         text += ", which says nothing about the features"
     elif verdict.is_guarantee_empty(findings):
         text += ": too few samples to prove what the left-out ones suggest"
-    return Entry(name, f"{best.value:.1%}", text)
+    return Entry(name, at_most(best.value, ".1%"), text)
 
 
 # ---- the features and the samples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from minimaxrisk._utils.rounding import outward
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import how_chosen
@@ -53,7 +54,7 @@ def _cross_validation(findings: Findings) -> list[str]:
     folds, found = findings.cross_validation, findings.left_out
     if folds is None or found is None:
         return []
-    low, high = folds.approximate_interval()
+    low, high = outward(*folds.approximate_interval(), ".1%")
     by_class = ""
     if len(findings.classes) == 2:
         ill = findings.classes[looked_for(findings.data.classes)]
@@ -64,7 +65,7 @@ def _cross_validation(findings: Findings) -> list[str]:
     return [
         f"In stratified {folds.n_folds}-fold cross-validation, with all steps repeated in each fold, "
         f"{folds.n_wrong:,} of {len(folds.own):,} left-out samples were misclassified "
-        f"({folds.errors[1]:.1%}, 95% interval of Clopper and Pearson {low:.1%} to {high:.1%}); {by_class}"
+        f"({folds.errors[1]:.1%}, 95% interval of Clopper and Pearson {low} to {high}); {by_class}"
         f"balanced accuracy {found.balanced_accuracy:.1%}."
     ]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from typing import Any
 
 from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.rounding import percent
 
 
 def isolate(name: str) -> str:
@@ -30,11 +30,6 @@ def unbroken(value: Any) -> Any:
 def share(value: float) -> str:
     """An error or another probability."""
     return f"{value:.3f}"
-
-
-def percent(level: float) -> str:
-    """A confidence, with all its digits: 99.5% is not 100%."""
-    return f"{100 * level:.10g}%"
 
 
 def count(value: int, one: str) -> str:
@@ -90,12 +85,6 @@ def shortened(name: str, limit: int = 22) -> str:
 def listed(words: list[str]) -> str:
     """``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def outward(lower: float, upper: float, digits: int = 6) -> tuple[str, str]:
-    """Bounds rounded away from each other, so that what is printed is true as well."""
-    unit = 10**digits
-    return f"{math.floor(lower * unit) / unit:.{digits}f}", f"{math.ceil(upper * unit) / unit:.{digits}f}"
 
 
 def rounded(value: float) -> str:

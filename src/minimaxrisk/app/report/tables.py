@@ -16,10 +16,11 @@ from urllib.parse import quote
 
 import numpy as np
 
+from minimaxrisk._utils.rounding import at_most, percent
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.report.findings import ComparedClassifier, FeatureTable, Findings, Rivals
-from minimaxrisk.app.report.phrases import count, isolate, percent, share, share_or_none
+from minimaxrisk.app.report.phrases import count, isolate, share, share_or_none
 from minimaxrisk.app.report.verdict import shown_by, whose_error
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, UNLIKE, UNSURE
 from minimaxrisk.guarantees.statement import ErrorBound
@@ -355,7 +356,7 @@ def guarantee_table(findings: Findings) -> PageTable | None:
         found.side_by_side,
         {
             "error of": lambda one: whose_error(findings, one),
-            "at most": lambda one: share(one.value),
+            "at most": lambda one: at_most(one.value, ".3f"),
             "confidence": _confidence,
             "because": lambda one: shown_by(findings, one),
         },

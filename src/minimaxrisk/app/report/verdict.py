@@ -10,18 +10,12 @@ the probabilities of ``predict_proba``.
 
 from __future__ import annotations
 
+from minimaxrisk._utils.rounding import at_least, at_most, percent
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.doubts import doubt_about_estimates, unsettled
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings, HeldOut, held_out_of
-from minimaxrisk.app.report.phrases import (
-    capital,
-    count,
-    listed,
-    percent,
-    quoted,
-    shortened,
-)
+from minimaxrisk.app.report.phrases import capital, count, listed, quoted, shortened
 from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
 
 PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
@@ -328,7 +322,7 @@ def best_bound(findings: Findings, digits: int = 3) -> str:
     assert best.confidence is not None
     text = (
         f"with {percent(best.confidence)} confidence, the error of {whose_error(findings, best)} is at most "
-        f"{best.value:.{digits}f} {mixture(best)}: {shown_by(findings, best)}."
+        f"{at_most(best.value, f'.{digits}f')} {mixture(best)}: {shown_by(findings, best)}."
     )
     return " ".join([text, *says_little(findings)])
 
@@ -387,12 +381,12 @@ def by_class(findings: Findings) -> list[str]:
         classes = classes[:: -1 if looked_for([str(one.label) for one in classes]) else 1]
     for one, term in zip(classes, TERMS if is_pair else [""] * len(classes), strict=True):
         seen = f"{one.n_errors:,} of {one.n_test:,} were not" if one.n_test else "none was held out"
-        at_least = f"at least {1.0 - one.limit:.1%}"
-        texts.append(f"of {quoted(str(one.label))} {at_least} are recognised{term} ({seen});")
+        name, found_of_it = quoted(str(one.label)), at_least(1.0 - one.limit, ".1%")
+        texts.append(f"of {name} at least {found_of_it} are recognised{term} ({seen});")
     for one in classes:
         if one.label in found.predictive_values:
             value, name = found.predictive_values[one.label], quoted(str(one.label))
-            texts.append(f"of those called {name} at least {value:.1%} are (predictive value);")
+            texts.append(f"of those called {name} at least {at_least(value, '.1%')} are (predictive value);")
     own = "a statement of its own" if found.prevalence is None else "at once with the bound above"
     confidence = percent(found.confidence_per_class)
     texts.append(f"all with {confidence} confidence, {own}, for the classifier of the hold-out.")

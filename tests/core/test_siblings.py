@@ -1,0 +1,148 @@
+"""What one function copes with, refuses or tells, those do that are used in its place."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, LeaveOneOut
+from sklearn.svm import LinearSVC
+
+from minimaxrisk import (
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    PredictionSets,
+    compare,
+    error_bound,
+    evaluate,
+    permutation_test,
+)
+from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.datasets import make_expression
+from minimaxrisk.exceptions import CoverageWarning
+from minimaxrisk.solvers import InteriorPoint
+
+STUDY = make_expression(60, 40, effect=1.5, random_state=0)
+X, Y = STUDY.data, STUDY.target
+PATIENTS = np.repeat([f"P{i}" for i in range(20)], 3)
+THREE = np.tile(["a", "b", "c"], 20)  # of each patient a sample of every class
+PAIRS, OF_PAIRS = np.repeat(np.arange(30), 2), np.tile([0, 1], 30)
+
+# A model, labels, and groups with samples of several classes, for which its fit has no radii.
+MIXED = {
+    "classifier": (MinimaxRiskClassifier(), THREE, PATIENTS),
+    "search": (MinimaxRiskClassifierCV(radii=[1.0, 2.0]), THREE, PATIENTS),
+    "ensemble": (MinimaxRiskEnsembleClassifier(n_estimators=6, random_state=0), THREE, PATIENTS),
+    "one-hot pairs": (MinimaxRiskClassifier(coding="one-hot"), OF_PAIRS, PAIRS),
+    "one-hot search": (
+        MinimaxRiskClassifierCV(MinimaxRiskClassifier(coding="one-hot"), radii=[1.0, 2.0]),
+        OF_PAIRS,
+        PAIRS,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", MIXED)
+def test_errors_on_left_out_groups_need_no_radii_of_groups(name):
+    model, labels, groups = MIXED[name]
+    with pytest.raises(ValueError, match="have radii for two classes and coding='signed' alone"):
+        model.fit(X, labels, groups=groups)
+    assert 0.0 < error_bound(model, X, labels, method="holdout", groups=groups, random_state=0).value <= 1.0
+    assert compare({"ours": model}, X, labels, groups=groups).errors.shape == (1, 5)
+    fitted = model.fit(X, labels)
+    assert cross_validated_error(fitted, X, labels, n_folds=3, groups=groups).fold_errors.shape == (2, 3)
+    sets = PredictionSets(model, random_state=0)
+    with pytest.warns(CoverageWarning, match="radii and R\\* of estimator_ count samples and not groups"):
+        sets.fit(X, labels, groups=groups)
+    assert sets.predict_set(X).shape == (60, len(np.unique(labels)))
+
+
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+def test_groups_that_a_fit_takes_reach_it():
+    """Matched pairs of two classes: the differences within pairs decide, and not the samples."""
+    model = MinimaxRiskClassifier()
+    found = PredictionSets(model, random_state=0).fit(X, OF_PAIRS, groups=PAIRS).estimator_
+    paired, unpaired = (model.fit(X, OF_PAIRS, groups=groups).lambda_.copy() for groups in (PAIRS, None))
+    np.testing.assert_array_equal(found.lambda_, paired)
+    assert not np.array_equal(paired, unpaired)
+
+
+@pytest.mark.parametrize("cv", [LeaveOneOut(), KFold(40)])
+@pytest.mark.parametrize("rule", ["best", "one-se"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_a_score_that_is_no_number_is_refused(cv, rule):
+    model = MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=cv, rule=rule, scoring="roc_auc")
+    with pytest.raises(ValueError, match=r"scoring='roc_auc' is not a number on fold \d+, which has"):
+        model.fit(X, Y)
+
+
+def test_a_class_of_a_single_group_cannot_be_left_out():
+    groups = np.r_[np.zeros(20), np.arange(1, 41)]
+    labels = np.where(groups == 0, "rare", "common")
+    with pytest.raises(ValueError, match=r"class 'rare' has a single group, .* leave the class out"):
+        MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2).fit(X, labels, groups=groups)
+    with pytest.raises(ValueError, match="two groups of every class, but 'rare' has one; add groups"):
+        compare({"ours": MinimaxRiskClassifier()}, X, labels, groups=groups, cv=2)
+
+
+def test_weights_that_tell_the_label_are_told_wherever_labels_are_permuted():
+    weights = np.where(Y == 0, 1.0, 3.0)
+    with pytest.warns(UserWarning, match="p-value means nothing, since sample_weight depends on the label"):
+        permutation_test(MinimaxRiskClassifier(), X, Y, 5, sample_weight=weights, random_state=0)
+    search = MinimaxRiskClassifierCV(criterion="noise-floor", radii=[1.0, 2.0], n_permutations=3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        search.fit(X, Y, sample_weight=weights)
+    assert len(told) == 1
+    assert "noise floor means nothing, since sample_weight depends on the label" in str(told[0].message)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MinimaxRiskClassifier(InteriorPoint(max_iter=1)),
+        MinimaxRiskClassifier(InteriorPoint(max_seconds=1e-9)),
+    ],
+)
+def test_a_permutation_test_tells_where_its_solver_stopped(model):
+    with pytest.warns(ConvergenceWarning, match=r"stopped where R\* is known within .* not within gap_tol"):
+        found = permutation_test(model, X, Y, 5, random_state=0)
+    assert found.gap_tol > 1e-3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = permutation_test(MinimaxRiskClassifier(), X, Y, 5, random_state=0)
+    assert found.gap_tol == 1e-3
+
+
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+def test_the_confidence_of_sets_may_be_set_after_the_fit_and_is_checked():
+    sets = PredictionSets(MinimaxRiskClassifier(), random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1, got nan"):
+        sets.set_params(confidence=float("nan")).predict_set(X)
+    with pytest.warns(UserWarning, match="at confidence 0.99 a class needs 99 samples"):
+        assert sets.set_params(confidence=0.99).predict_set(X).all()
+
+
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
+def test_a_cohort_of_which_no_label_is_known_is_refused():
+    model = MinimaxRiskClassifier().fit(X, Y)
+    labels, groups = np.array([0, 5, 5, 5, 0, 6, 6, 6]), np.repeat([0, 1], 4)
+    with pytest.raises(ValueError, match=r"knows none of these labels: .* and the samples have '5', '6'"):
+        evaluate(model, X[::-1][:8], labels, groups=groups)  # of each group one is drawn
+    with pytest.raises(ValueError, match=r"its classes are '0', '1' \(int, not str\)"):
+        evaluate(model, X[::-1], Y.astype(str))
+    found = evaluate(model, X[:2] + 0.1, Y[:2], groups=[0, 0], confidence=1e-5)
+    assert found.statement.startswith("On 1 sample (one of each of 1 group) this model errs on ")
+
+
+def test_names_of_classifiers_need_not_be_text_and_rows_may_be_lists():
+    found = compare({1: LinearSVC(), 2: LinearSVC(C=0.1)}, X, Y)
+    assert str(found).splitlines()[1].startswith("1 ")
+    fitted = MinimaxRiskClassifier(radius="bootstrap").fit(X, Y)
+    as_array = cross_validated_error(fitted, X, Y, n_folds=3)
+    as_lists = cross_validated_error(fitted, X.tolist(), Y, n_folds=3)
+    np.testing.assert_array_equal(as_array.fold_errors, as_lists.fold_errors)
