@@ -101,7 +101,7 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert "on another scale than the training data" in err
     # The doubt instead of a rate, an interval and what it would take to hold.
     doubt = "Not before this is settled: 40 of 40 samples unlike the training data."
-    assert out.startswith(f"{doubt} On 40 samples that it has not learned from this model errs on ")
+    assert out.startswith(f"{doubt} On 40 samples this model errs on ")
     assert not re.search(r"That holds|confidence|%", out.splitlines()[0])
     html = page.read_text(encoding="utf-8")
     assert f'<p class="headline">{doubt}</p>' in html

@@ -18,8 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -192,14 +191,25 @@ class SavedModel:
         ndarray, data frame or sparse matrix of shape (n_samples, n_features)
             What ``classifier`` takes; a frame if it was fitted on one.
         """
-        for step in (self.imputer, self.scaler):
-            X = X if step is None else step.transform(_as_fitted(step, X))
+        X = self.filled(X)
+        if self.scaler is not None:
+            X = self.scaler.transform(_as_fitted(self.scaler, X))
         return _as_fitted(self.classifier, X)
 
-    def without_names(self) -> SavedModel:
-        """The same model for arrays whose columns were matched by name: no step asks for their names."""
-        steps = {name: getattr(self, name) for name in ("classifier", "imputer", "scaler")}
-        return replace(self, **{name: _without_names(step) for name, step in steps.items()})
+    def filled(self, X: DataMatrix) -> DataMatrix:
+        """The table without gaps and not yet scaled, as ``training_scale`` compares it.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            With the values of the imputer in the gaps; X itself without one.
+        """
+        return X if self.imputer is None else self.imputer.transform(_as_fitted(self.imputer, X))
 
     def table_of(self, samples: Any) -> FloatArray:
         """The table of samples that came as JSON, every value checked.
@@ -269,13 +279,6 @@ def _as_fitted(step: Any, X: Any) -> Any:
         return X
     pandas = require("pandas", extra="app", purpose="Models that were fitted on a data frame need")
     return pandas.DataFrame(X, columns=step.feature_names_in_)
-
-
-def _without_names(step: Any) -> Any:
-    view = copy(step)
-    if hasattr(view, "feature_names_in_"):
-        del view.feature_names_in_
-    return view
 
 
 def share_missing(X: DataMatrix) -> FloatArray:
