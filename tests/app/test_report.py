@@ -814,7 +814,7 @@ def test_a_difference_can_be_told_from_two_standard_errors_on(difference, its_er
     """Two folds whose differences have that mean and that standard error."""
     spread = its_error / np.sqrt(0.5 + 1.0) / np.sqrt(2.0)
     errors = np.array([[0.3, 0.3], [0.3 + difference - spread, 0.3 + difference + spread]])
-    found = Comparison(("this model", "other"), errors, np.full((2, 2), np.nan), np.ones((2, 2)), 1.0)
+    found = Comparison(("this model", "other"), errors, np.full((2, 2), np.nan), np.ones((2, 2)), 1.0, ((), ()))
     assert found.difference_errors[1] == pytest.approx(its_error)
     ours, other = (rivals_of_report._summarise(found, i) for i in range(2))
     assert ours.outcome is None

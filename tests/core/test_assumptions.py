@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import warnings
 
+import dask.array
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -20,12 +24,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, error_bound
+from minimaxrisk._utils.row_digests import TO_HALF, row_digests
+from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import PosedFit
+from minimaxrisk.guarantees import PosedFit, assumptions
 from minimaxrisk.guarantees.assumptions import reason_against_independence, same_law_pvalue
 from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.error_bound import SHARES
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII
+from minimaxrisk.samples.validation import canonical
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +228,126 @@ def test_new_instances_that_are_old_ones_leave_no_probability(study):
     found = error_bound(model, X, y, X_new=X, method="agreement", random_state=0)
     assert not found.has_probability
     assert "80 of the new instances are rows of X" in found.statement
+
+
+def as_memory_map(X, folder):
+    np.save(folder / "X.npy", X)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+def as_frame(library):
+    return lambda X, folder: library({f"c{j}": X[:, j] for j in range(X.shape[1])})
+
+
+CONTAINERS = {
+    "array": lambda X, folder: X,
+    "single": lambda X, folder: X.astype(np.float32),
+    "list": lambda X, folder: X.tolist(),
+    "csr": lambda X, folder: sparse.csr_array(X),
+    "coo": lambda X, folder: sparse.coo_matrix(X),
+    "memory map": as_memory_map,
+    "pandas": as_frame(pd.DataFrame),
+    "nullable": lambda X, folder: as_frame(pd.DataFrame)(X, folder).astype("Float64"),
+    "polars": as_frame(polars.DataFrame),
+    "pyarrow": as_frame(pyarrow.table),
+}
+PLAIN = {"array", "single", "list", "csr", "coo", "memory map"}
+
+
+@pytest.fixture(scope="module")
+def few():
+    y = np.arange(60) % 2
+    return np.random.default_rng(0).normal(size=(60, 20)) + y[:, None], y
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.parametrize("large", [None, 0], ids=["in memory", "by blocks"])
+def test_copies_and_training_rows_are_found_in_every_container(kind, large, few, tmp_path, monkeypatch):
+    X, y = few
+    if large is not None:
+        monkeypatch.setattr(assumptions, "LARGE", large)
+    make = CONTAINERS[kind]
+    twice = make(np.vstack([X, X]), tmp_path)
+    found = error_bound(MinimaxRiskClassifier(), twice, np.r_[y, y], method="holdout")
+    assert not found.has_probability
+    assert "and so do 59 other pairs" in found.reason
+    assert not reason_against_independence(make(X, tmp_path), y, None)
+    seen = make(X, tmp_path)
+    model = MinimaxRiskClassifier(radius=0.5).fit(seen, y)
+    for other in PLAIN if kind in PLAIN else CONTAINERS.keys() - PLAIN:
+        X_new = CONTAINERS[other](X, tmp_path)
+        found = error_bound(model, seen, y, method="agreement", X_new=X_new)
+        assert "60 of the new instances are rows of X" in found.reason, other
+
+
+def test_new_rows_in_a_table_of_pyarrow_may_have_their_columns_in_another_order(study, X_new):
+    old, new = (as_frame(pyarrow.table)(values, None) for values in (study.data, X_new))
+    assert not assumptions.reason_against_one_law(old, new.select(new.column_names[::-1]), None)
+    again = old.select(old.column_names[::-1])
+    assert "80 of the new instances" in assumptions.reason_against_one_law(old, again, None)
+
+
+def test_copies_in_columns_of_numbers_beside_texts(few):
+    X, _ = few
+    frame = pd.DataFrame(X).assign(sex=["f", "m"] * 30)
+    twice = pd.concat([frame, frame], ignore_index=True)
+    assert "rows 0 and 60 look" in reason_against_independence(twice, np.arange(120) % 2, None)
+    assert "60 of the new" in assumptions.reason_against_one_law(frame, frame[frame.columns[::-1]], None)
+
+
+def test_where_rows_cannot_be_looked_at_that_is_said(few):
+    texts = np.array(["a b", "c d"] * 30, dtype=object)[:, None]
+    with pytest.warns(
+        UserWarning, match="X holds no table of numbers, so it was not checked whether samples"
+    ):
+        assert not reason_against_independence(texts, few[1], None)
+    with pytest.warns(
+        UserWarning, match="X_new holds no table of numbers, so it was not checked whether new"
+    ):
+        assert not assumptions.reason_against_one_law(few[0], texts, None)
+
+
+def test_sparse_texts_are_no_copies_unless_they_are(few):
+    """Counts of words: empty texts, short ones, and some with the same words."""
+    random, y = np.random.default_rng(0), np.arange(400) % 2
+    shares = random.zipf(1.5, 3000).astype(float)
+    lengths = random.poisson(random.choice([1, 8, 80], 400))
+    counts = np.array([random.multinomial(length, shares / shares.sum()) for length in lengths])
+    assert (counts.sum(axis=1) == 0).any()
+    assert len(np.unique(counts, axis=0)) < 400
+    weighted = TfidfTransformer().fit_transform(sparse.csr_array(counts))
+    for old, new in ((counts[:200], counts[200:]), (weighted[:200], weighted[200:])):
+        rows = sparse.csr_array(old)
+        assert not reason_against_independence(rows, y[:200], None)
+        assert not assumptions.reason_against_one_law(rows, sparse.csr_array(new), None)
+    # A dense table says the same: no column has many values, but rows of so many decimals are no chance.
+    long = TfidfTransformer().fit_transform(sparse.csr_array(random.poisson(0.02, (100, 3000))))
+    twice = sparse.vstack([long, long]).tocsr()
+    for rows in (long, long.toarray()):
+        assert "100 of the new" in assumptions.reason_against_one_law(rows, long, None)
+    for rows in (twice, twice.toarray()):
+        assert not assumptions.exact_copies(rows)
+
+
+def test_digests_depend_on_rows_alone(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(50, 40)) * (random.random((50, 40)) < 0.3)
+    X[3], X[4], X[5, 0], X[6, :3] = 0.0, X[7], -0.0, [np.nan, np.inf, -np.inf]
+    of_rows, n_decimals = row_digests(X)
+    assert len(np.unique(of_rows)) == 49
+    assert n_decimals.tolist() == [sum(x != np.trunc(x) for x in row if np.isfinite(x)) for row in X]
+    stored = sparse.csr_array(X)
+    stored.data[:2], X[np.nonzero(X[:1])[0][:2], np.nonzero(X[:1])[1][:2]] = 0.0, 0.0
+    order = random.permutation(50)
+    for each in (canonical(stored), Table(StoredArray(as_memory_map(np.asfortranarray(X), tmp_path)))):
+        np.testing.assert_array_equal(row_digests(each), row_digests(X))
+        np.testing.assert_array_equal(row_digests(each[order])[0], row_digests(X)[0][order])
+    in_chunks = dask.array.from_array(X, chunks=(17, 11))
+    np.testing.assert_array_equal(row_digests(in_chunks), row_digests(X))
+    np.testing.assert_array_equal(row_digests(X.astype(np.float32)), row_digests(X))
+    half = random.normal(size=(50, 40)) + 1.0
+    assert (row_digests(half.astype(np.float16), TO_HALF)[0] == row_digests(half, TO_HALF)[0]).all()
+    assert len(np.unique(row_digests(np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 4.0], [0.0, 3.0]]))[0])) == 4
 
 
 def test_sorted_tables_and_columns_in_another_order_are_of_the_same_law():

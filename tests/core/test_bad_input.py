@@ -13,7 +13,16 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, MinimaxRiskSelector, verify
+from minimaxrisk import (
+    ClippedScaler,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskSelector,
+    check_batches,
+    check_data,
+    training_scale,
+    verify,
+)
 
 
 def data():
@@ -137,12 +146,109 @@ def test_columns_that_are_no_numbers_are_named(library, values):
             act(library({**numbers, "b": others}))
 
 
+DAYS = (100 * data()[0]).astype("i8").astype("M8[D]")
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        DAYS,
+        DAYS.astype("M8[ns]"),
+        np.where(data()[0] > 0, np.datetime64("NaT"), DAYS),
+        (100 * data()[0]).astype("i8").astype("m8[s]"),
+        [list(row) for row in DAYS],
+        list(DAYS),
+        np.array([*DAYS.ravel(), None])[:-1].reshape(10, 3),
+        np.array([[0.5, 1.5, cell] for cell in [*DAYS[:, 0]]], dtype=object),
+        np.ma.masked_array(DAYS),
+        pd.DataFrame(DAYS),
+        pd.DataFrame(DAYS - DAYS[0]),
+        DAYS[:0],
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_dates_do_not_become_numbers(X):
+    y = data()[1][: len(X)]
+    model = MinimaxRiskClassifier().fit(*data())
+    for act in (
+        lambda: MinimaxRiskClassifier().fit(X, y),
+        lambda: ClippedScaler().fit(X),
+        lambda: model.predict(X),
+        lambda: check_data(X, y),
+        lambda: training_scale(model, *data()).compare(X),
+    ):
+        with pytest.raises(
+            ValueError, match=r"X must be numeric, but its column [02] has type .*; drop the column"
+        ):
+            act()
+
+
 def test_a_lazy_frame():
     X, y = data()
     lazy = polars.DataFrame(X, schema=list("abc")).lazy()
-    for act in (lambda: MinimaxRiskClassifier().fit(lazy, y), lambda: ClippedScaler().fit(lazy)):
+    model = MinimaxRiskClassifier().fit(lazy.collect(), y)
+    for act in (
+        lambda: MinimaxRiskClassifier().fit(lazy, y),
+        lambda: ClippedScaler().fit(lazy),
+        lambda: check_data(lazy, y),
+        lambda: check_batches(model, lazy, y, y),
+        lambda: training_scale(model, lazy, y),
+        lambda: training_scale(model, lazy.collect(), y).compare(lazy),
+    ):
         with pytest.raises(TypeError, match=r"X is a polars LazyFrame.*pass X\.collect\(\)"):
             act()
+
+
+def test_what_is_masked_is_not_read():
+    """It is missing: a gap where gaps may be, and a sample that no number describes."""
+    X, y = data()
+    hidden = np.ma.masked_array(np.where(np.arange(10)[:, None] == 3, 1e9, X), np.zeros((10, 3), bool))
+    hidden[3] = np.ma.masked
+    model = MinimaxRiskClassifier().fit(X, y)
+    comparison = training_scale(model, X, y).compare(hidden)
+    assert np.isnan(comparison.distances[3])
+    wide = np.ma.masked_array(np.random.default_rng(0).normal(size=(20, 60)), np.zeros((20, 60), bool))
+    assert not check_data(wide, np.arange(20) % 2)
+    wide.data[:, 7], wide.mask[::3, 7] = 8.0, True
+    wide.data[::3, 7] = 999.0
+    assert not check_data(wide, np.arange(20) % 2)
+    assert check_data(wide.data, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "groups"])
+def test_all_that_has_an_entry_for_each_row_is_in_the_order_of_the_rows(name):
+    X, y = data()
+    index = [f"s{i}" for i in range(10)]
+    rows = {
+        "X": pd.DataFrame(X, index=index),
+        "y": pd.Series(y, index),
+        "sample_weight": pd.Series(np.ones(10), index),
+        "groups": pd.Series(np.arange(10) // 2 * 2 + y, index),
+    }
+    turned = {**rows, name: rows[name][::-1]}
+    MinimaxRiskClassifier().fit(**rows)
+    words = (
+        f"^{name} has the index of X in another order, such as 's9' at row 0 where X has 's0'. Rows are "
+        rf"matched by position: pass {name}.loc\[X.index\], or {name}.to_numpy\(\) if the order is right"
+    )
+    for act in (
+        MinimaxRiskClassifier().fit,
+        MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit,
+        MinimaxRiskSelector().fit,
+        lambda **rows: verify(MinimaxRiskClassifier().fit(X, y), **rows),
+    ):
+        with pytest.raises(ValueError, match=words):
+            act(**turned)
+    if name != "y":
+        with pytest.raises(ValueError, match=f"^{name} has the index of y in another order"):
+            MinimaxRiskClassifier().fit(**{**turned, "X": X})
+    MinimaxRiskClassifier().fit(**{**turned, name: turned[name].to_numpy()})
+    model, batch = MinimaxRiskClassifier().fit(rows["X"], y), pd.Series(np.arange(10) // 2 % 2, index)
+    for argument, others in (("batch", {}), ("groups", {"batch": batch})):
+        for act in (check_data, check_batches):
+            called = {"model": model, "X": rows["X"], "y": y, **others, argument: batch[::-1]}
+            with pytest.raises(ValueError, match=f"^{argument} has the index of X in another order"):
+                act(**called)
 
 
 def test_masked_labels_weights_and_groups_are_missing():

@@ -346,6 +346,16 @@ class TestTrivialRules:
         ]
         assert synthetic.samples_between(X, y) == []
 
+    def test_gaps_leave_too_few_columns_to_see_a_line_in(self):
+        y = np.arange(60) % 2
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            gaps = rng.normal(size=(60, 200))
+            gaps[rng.random(gaps.shape) < 0.15] = np.nan
+            assert check_data(gaps, y) == ()
+        constant = np.hstack([rng.normal(size=(60, 1)), np.ones((60, 40))])
+        assert synthetic.samples_between(constant, y) == []
+
     def test_gaps_filled_class_by_class(self, noise):
         X, y = noise
         gaps = np.random.default_rng(0).random(X.shape) < 0.1
@@ -597,11 +607,60 @@ class TestArguments:
         for right in (labels, turned.loc[frame.index], turned.to_numpy(), turned.set_axis(range(40))):
             MinimaxRiskClassifier().fit(frame, right)
 
-    def test_a_table_of_words_is_refused(self):
-        with pytest.raises(
-            ValueError, match=r"^X must be a table of numbers, got an array of shape \(2, 1\)"
+    def test_it_checks_as_its_siblings_do(self, study):
+        pd = pytest.importorskip("pandas")
+        X, y = study
+        frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(60)])
+        model, half = MinimaxRiskClassifier().fit(frame, y), np.arange(40) // 2 % 2
+        infinite = X.copy()
+        infinite[0, 0], infinite[2, 3] = np.nan, -np.inf
+        for X_, more, words in (
+            (np.full((40, 2), "a"), {}, "could not convert string to float"),
+            (frame.assign(sex="f"), {}, "its column 'sex' has type"),
+            (infinite, {}, r"Input X contains infinity .*The first one is at row 2, column 3\.$"),
+            (X, {"groups": half[:9]}, r"^groups must be 1-D with one entry for each of the 40 samples"),
+            (X, {"groups": np.arange(50)}, r"^groups must be 1-D with one entry for each of the 40 samples"),
+            (X, {"groups": np.full(40, np.nan)}, "groups has no entry at position 0"),
+            (X, {"batch": half[:9], "model": model}, r"^batch must be 1-D with one entry for each of the 40"),
+            (X, {"feature_names": ["a"]}, "^feature_names must hold 60 names, got 1"),
+            (X, {"sample_names": range(50)}, "^sample_names must hold 40 names, got 50"),
+            (X[:, :3], {"model": model}, "X has 3 features, but MinimaxRiskClassifier is expecting 60"),
+            (frame[frame.columns[::-1]], {"model": model}, r"X\[list\(model\.feature_names_in_\)\]"),
         ):
-            check_data(np.array([["a"], ["b"]]), [0, 1])
+            with pytest.raises(ValueError, match=f"(?s){words}"):
+                check_data(X_, y, **more)
+        with pytest.raises(ValueError, match=r"^y must hold the classes of the model, \['"):
+            check_data(X, half, model=model)
+
+    def test_every_container_that_a_fit_reads(self, study):
+        pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+        X, y = study
+        twice, labels = np.vstack([X, X[:1]]), np.r_[y, y[:1]]
+        frame = pd.DataFrame(twice, columns=[f"g{j}" for j in range(60)])
+        model = MinimaxRiskClassifier().fit(frame, labels)
+        (expected,) = check_data(twice, labels, model=model)
+        for each in (
+            *(frame, frame.astype("Float64"), frame.astype(object), pyarrow.Table.from_pandas(frame)),
+            *(twice.tolist(), sparse.csr_array(twice), sparse.coo_matrix(twice), np.ma.masked_array(twice)),
+        ):
+            assert check_data(each, labels, model=model) == (expected,)
+        gaps = frame.astype("Float64")
+        gaps.iloc[3, 4] = pd.NA
+        assert check_data(gaps, labels) == (expected,)
+        names_ = {**dict(zip(frame, ["2-Sep", "1-Mar"], strict=False))}
+        (*_, dates) = check_data(pyarrow.Table.from_pandas(frame.rename(columns=names_)), labels)
+        assert "'2-Sep', '1-Mar'" in dates.text
+
+    def test_batches_are_known_to_all_that_is_looked_for(self, study):
+        """As to the command: matched samples of a batch are no replicates that need groups."""
+        X, _ = study
+        y, batch = np.arange(40) % 2, np.arange(40) // 2
+        called = [f"P{i // 2:02d}_rep{i % 2}" for i in range(40)]
+        model = MinimaxRiskClassifier().fit(X, y)
+        without = check_data(X, y, model=model, sample_names=called)
+        assert [doubt.kind for doubt in without if "sources" in doubt.text] == ["groups"]
+        found = check_data(X, y, model=model, sample_names=called, batch=batch)
+        assert not [doubt for doubt in found if "sources" in doubt.text]
 
     def test_a_doubt_is_printed_with_its_remedy(self, study):
         X, y = study

@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import MinimaxRiskClassifier, training_scale
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.datasets import make_expression
 
 NAMES = ("Arcene", "Colon", "GLIOMA", "Leukemia", "MLL", "Prostate_GE", "TOX_171")
@@ -180,3 +181,29 @@ def test_missing_values_of_a_pipeline_are_to_be_filled_before():
     found = training_scale(pipeline, X, y, before_scaling=filled)
     np.testing.assert_array_equal(found.means, training_scale(model, filled, y).means)
     assert found.compare(filled).agrees
+
+
+def test_columns_with_names_are_in_the_order_of_the_training_data(tmp_path):
+    pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    study = make_expression(40, 60, effect=1.5, random_state=0)
+    frame = pd.DataFrame(study.data, columns=[f"g{j}" for j in range(60)])
+    model = MinimaxRiskClassifier().fit(frame, study.target)
+    scale = training_scale(model, frame, study.target)
+    assert list(scale.feature_names) == list(frame)
+    for right in (frame, study.data, frame.astype("Float64"), pyarrow.Table.from_pandas(frame)):
+        assert scale.compare(right).agrees
+    turned = frame[frame.columns[::-1]]
+    for wrong in (turned, pyarrow.Table.from_pandas(turned)):
+        with pytest.raises(ValueError, match=r"column 0 is 'g59' where they have 'g0'; pass X\[list\(scale"):
+            scale.compare(wrong)
+    assert scale.compare(turned[list(scale.feature_names)]).agrees
+    without = training_scale(model, study.data, study.target)
+    assert without.feature_names is None
+    assert without.compare(turned) is not None
+    with pytest.raises(ValueError, match="X must be a table of numbers"):
+        scale.compare(np.full((2, 60), "a"))
+    names = np.array(list(frame), dtype=object)
+    kept = SavedModel(model, names, "y", fingerprint(study.data, study.target, names), training_scale=scale)
+    save_model(kept, tmp_path / "a.minimaxrisk")
+    again = load_model(tmp_path / "a.minimaxrisk").training_scale
+    assert list(again.feature_names) == list(frame)

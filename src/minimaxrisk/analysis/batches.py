@@ -20,7 +20,13 @@ from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.certified import Estimator, columns_used_by, fitted_for
 from minimaxrisk.guarantees.posed_fit import check_classes
-from minimaxrisk.samples.validation import check_training_data, codes_of_groups, differences_within
+from minimaxrisk.samples.validation import (
+    check_training_data,
+    codes_of_groups,
+    differences_within,
+    readable,
+    refuse_other_order,
+)
 
 # The batch counts as predictable if chance alone would make so few errors with at most this probability.
 SIGNIFICANCE = 0.01
@@ -173,6 +179,8 @@ def check_batches(
     """
     check_n_folds(n_folds)
     fitted, before = fitted_for(model, "check_batches")
+    X = readable(X)
+    refuse_other_order(X, y, batch=batch, groups=groups)
     data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
     check_classes(fitted, data)
     codes = codes_of_groups(batch, len(data.labels), argument="batch")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse, stats
@@ -23,9 +23,17 @@ from minimaxrisk.analysis import columns, names, scales, synthetic, trivial_rule
 from minimaxrisk.analysis.batches import BatchCheck, check_batches
 from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
-from minimaxrisk.guarantees.assumptions import exact_copies, near_copies
+from minimaxrisk.guarantees.assumptions import exact_copies, near_copies, numbers_of
 from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, check_supported
-from minimaxrisk.samples.validation import canonical, check_labels, differences_within
+from minimaxrisk.guarantees.posed_fit import check_classes
+from minimaxrisk.samples.validation import (
+    TrainingData,
+    check_labels,
+    check_table,
+    codes_of_groups,
+    columns_of_frame,
+    differences_within,
+)
 
 # Pairs of samples in a text.
 PAIRS = 3
@@ -597,8 +605,10 @@ def check_data(
     Raises
     ------
     ValueError
-        If X is not a table of numbers, X and y have different numbers of samples or the same index in another
-        order, ``batch`` comes without a model, or the model is none of this library, such as a pipeline.
+        If X is not a table of numbers, which may have gaps, or has other columns than the model; if entries
+        of ``y``, ``groups``, ``batch`` or names are too many, too few, missing, or have the index of X in
+        another order; if the labels are not the classes of the model, ``batch`` comes without a model, or
+        the model is none of this library, such as a pipeline.
 
     See Also
     --------
@@ -622,21 +632,27 @@ def check_data(
     if model is not None:
         check_supported(model, "check_data")
         check_is_fitted(model)
-    labels = check_labels(X, y)
-    values = canonical(sparse.csr_matrix(X)) if sparse.issparse(X) else np.asarray(X)
-    if values.ndim != 2 or values.dtype.kind not in "fiub":
-        raise ValueError(
-            f"X must be a table of numbers, got an array of shape {values.shape} and type {values.dtype}."
-        )
-    values = values if values.dtype.kind == "f" else values.astype(np.float64)
+    values: Any = numbers_of(check_table(X, model))
+    labels = check_labels(X, y, groups=groups, batch=batch)
+    n, d = values.shape
+    if model is not None:
+        classes, own = np.unique(labels, return_inverse=True)
+        check_classes(cast("Any", model), TrainingData(values, classes, own, np.ones(n)))
     if feature_names is None:
-        feature_names = getattr(X, "columns", [f"column {j}" for j in range(values.shape[1])])
+        feature_names = columns_of_frame(X)[0] or [f"column {j}" for j in range(d)]
     if sample_names is None:
         index = getattr(X, "index", None)
-        sample_names = range(len(labels)) if index is None or callable(index) else index
-    kept = None if groups is None else np.asarray(groups)
+        sample_names = range(n) if index is None or callable(index) else index
+    for argument, called, size in (("feature_names", feature_names, d), ("sample_names", sample_names, n)):
+        if len(called) != size:
+            raise ValueError(f"{argument} must hold {size} names, got {len(called)}.")
     found = doubts_about_data(
-        values, labels, feature_names=feature_names, sample_names=sample_names, groups=kept
+        values,
+        labels,
+        feature_names=feature_names,
+        sample_names=sample_names,
+        groups=None if groups is None else codes_of_groups(groups, n),
+        batch=None if batch is None else codes_of_groups(batch, n, argument="batch"),
     )
     if model is not None and can(model, SELECTION):
         found += doubts_about_model(model, values, labels, feature_names=feature_names)

@@ -23,13 +23,16 @@ def samples_between(X: DataMatrix, y: np.ndarray) -> list[tuple[int, int, int]]:
     for label in np.unique(y):
         rows = np.flatnonzero(y == label)
         values = X[rows][:, np.isfinite(X[rows]).all(axis=0)]
-        values = values - values.mean(axis=0) if values.size else values
+        # In few dimensions samples are on one line by chance.
+        if np.count_nonzero(np.ptp(values, axis=0)) < FEWEST_COLUMNS:
+            continue
+        values = values - values.mean(axis=0)
         products = values @ values.T
         for i in range(len(rows)):
             seen = products - products[i] - products[:, i, None] + products[i, i]
             length = np.sqrt(np.maximum(np.diag(seen), 0.0))
             # Copies are no line.
-            is_apart = length > 1e-6 * (length.max() if len(length) else 0.0)
+            is_apart = length > 1e-6 * length.max()
             with np.errstate(divide="ignore", invalid="ignore"):
                 cosine = seen / np.outer(length, length)
             cosine[~is_apart], cosine[:, ~is_apart] = 1.0, 1.0

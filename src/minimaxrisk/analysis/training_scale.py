@@ -34,9 +34,10 @@ from scipy.stats import spearmanr
 from sklearn.utils import check_array
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, dense_columns
+from minimaxrisk.guarantees.assumptions import numbers_of
 from minimaxrisk.guarantees.certified import Estimator, columns_used_by, fitted_for
 from minimaxrisk.guarantees.posed_fit import check_classes
-from minimaxrisk.samples.validation import check_training_data
+from minimaxrisk.samples.validation import check_training_data, columns_of_frame, readable
 
 # Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.3% of the honest
 # samples are beyond these limits, and all of those in logarithms, 100 times as large or standardised.
@@ -144,6 +145,8 @@ class TrainingScale:
         these names. Minus 1 where a few training samples are too little like the others to tell.
     likeness_of_one : float
         The same for fewer samples.
+    feature_names : ndarray of str of shape (n_features,) or None
+        The names of all columns; None where X had none.
     """
 
     n_features: int
@@ -157,6 +160,7 @@ class TrainingScale:
     compared_means: FloatArray = field(repr=False)
     likeness: float
     likeness_of_one: float
+    feature_names: np.ndarray | None = field(default=None, repr=False)
 
     def compare(self, X: Any) -> ScaleComparison:
         """Compare new samples with the training data.
@@ -175,12 +179,24 @@ class TrainingScale:
         Raises
         ------
         ValueError
-            If X has another number of columns.
+            If X has another number of columns, or columns with other names or in another order.
         """
-        table = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-        if table.ndim != 2 or table.shape[1] != self.n_features:
+        X = readable(X)
+        names, table = _names_of(X), numbers_of(X)
+        if table is None:
+            raise ValueError(
+                "X must be a table of numbers; encode other columns as the training data have them."
+            )
+        if table.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have the {self.n_features} columns of the training data, got shape {table.shape}."
+            )
+        if names is not None and self.feature_names is not None and (names != self.feature_names).any():
+            j = int(np.argmax(names != self.feature_names))
+            raise ValueError(
+                f"X must have the columns of the training data in their order, but its column {j} is "
+                f"{str(names[j])!r} where they have {str(self.feature_names[j])!r}; pass "
+                "X[list(scale.feature_names)]."
             )
         used = dense_columns(table, self.columns)
         differs, is_another_scale = self._differs(used), self._is_another_scale(used)
@@ -298,6 +314,7 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     True
     """
     fitted, before = fitted_for(model, "training_scale")
+    X = readable(X)
     data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
     check_classes(fitted, data)
     seen = data.X if before_scaling is None else before_scaling
@@ -339,7 +356,14 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
         compared_means=values.mean(axis=0),
         likeness=SMALLEST_LIKENESS * usual if is_clear else -1.0,
         likeness_of_one=_limit_alone(values),
+        feature_names=_names_of(X),
     )
+
+
+def _names_of(X: Any) -> np.ndarray | None:
+    """The names of the columns of a frame; as in scikit-learn they count if all are texts."""
+    names = columns_of_frame(X)[0]
+    return np.array(names) if names and all(isinstance(name, str) for name in names) else None
 
 
 def _limit_alone(values: FloatArray) -> float:

@@ -19,9 +19,21 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
+from minimaxrisk._utils.dask_arrays import computed, is_dask_array
 from minimaxrisk._utils.notices import warn
+from minimaxrisk._utils.row_digests import TO_HALF, TO_SINGLE, have_decimals, rounded, row_digests
+from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map
 from minimaxrisk.features.dense import column_blocks, rescale_in_place
+from minimaxrisk.samples.validation import (
+    are_numbers,
+    as_floats,
+    canonical,
+    columns_by_name,
+    columns_of_frame,
+)
 
+# Of very many columns some at equal distances serve, of very many rows some.
+MOST_COLUMNS, MOST_ROWS = 2000, 2000
 # Rows that agree in so many columns of decimals are hardly equal by chance.
 FEWEST_DECIMALS = 20
 # With fewer columns, or in smaller classes, distinct samples are as close as noisy copies. In larger classes
@@ -49,23 +61,38 @@ class NearCopy:
 
 
 def exact_copies(X: DataMatrix) -> list[tuple[int, int]]:
-    """Pairs of equal rows: each later row with the first one that it equals.
+    """Pairs of rows that are equal to single precision: each later row with the first one that it equals.
 
     Rows of few columns, or of few values, may be equal by chance and are not reported.
     """
-    if sparse.issparse(X) or X.shape[1] < FEWEST_DECIMALS:
+    n, d = X.shape
+    if d < FEWEST_DECIMALS:
         return []
-    first: dict[bytes, int] = {}
-    pairs = [(j, i) for i, row in enumerate(X) if (j := first.setdefault(row.tobytes(), i)) != i]
-    if not pairs:
+    digests, n_decimals = row_digests(X)
+    _, first, place = np.unique(digests, return_index=True, return_inverse=True)
+    later = np.flatnonzero((first[place] != np.arange(n)) & (n_decimals >= FEWEST_DECIMALS))
+    if not len(later):
         return []
-    ordered = np.sort(X[list(first.values())], axis=0)
-    has_many_values = np.count_nonzero(np.diff(ordered, axis=0), axis=0) >= len(first) // 2
-    return [pair for pair in pairs if np.sum(_has_decimals(X[pair[1]]) & has_many_values) >= FEWEST_DECIMALS]
+    some = np.sort(first)[np.linspace(0, len(first) - 1, min(len(first), MOST_ROWS)).astype(np.intp)]
+    n_telling = np.zeros(len(later), dtype=np.intp)
+    for block in column_blocks(d, max(len(some), len(later))):
+        columns = np.arange(d)[block]
+        ordered = np.sort(rounded(_entries(X, some, columns)), axis=0)
+        has_many_values = np.count_nonzero(np.diff(ordered, axis=0), axis=0) >= len(some) // 2
+        n_telling += np.sum(have_decimals(_entries(X, later, columns[has_many_values])), axis=1)
+    return [(int(first[place[i]]), i) for i in later[n_telling >= FEWEST_DECIMALS].tolist()]
 
 
-def _has_decimals(row: FloatArray) -> np.ndarray:
-    return np.isfinite(row) & (row != np.trunc(row))
+def _entries(X: DataMatrix, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Some rows of some ascending columns; of a table on disk no others are kept."""
+    if not isinstance(X, Table):
+        return dense_columns(X[rows], columns) if not isinstance(X, np.ndarray) else X[np.ix_(rows, columns)]
+    found = [np.zeros((len(rows), 0))]
+    for part in column_blocks(X.shape[1], len(rows)):
+        wanted = columns[(columns >= part.start) & (columns < part.stop)]
+        if len(wanted):
+            found.append(X.stored.rows_at(X.all_rows[rows], part)[:, wanted - part.start])
+    return np.hstack(found)
 
 
 def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) -> list[NearCopy]:
@@ -80,7 +107,7 @@ def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) 
     have, too, of this class or of another one: they explain all but what is particular to each sample, and in
     that the two differ. Copies agree in it.
     """
-    if sparse.issparse(X) or X.shape[1] < FEWEST_COLUMNS:
+    if not isinstance(X, np.ndarray) or X.shape[1] < FEWEST_COLUMNS:
         return []
     members = [np.flatnonzero(y == label) for label in np.unique(y)]
     members = [rows for rows in members if SMALLEST_CLASS <= len(rows) <= LARGEST_CLASS]
@@ -113,7 +140,7 @@ def _products(X: FloatArray, members: list[IntArray]) -> tuple[int, list[FloatAr
     products = [np.zeros((len(rows), len(rows))) for rows in members]
     n_varying = 0
     for columns in column_blocks(d, n) if members else ():
-        block = X[:, columns]
+        block = X[:, columns].astype(np.float64, copy=False)
         block = block[:, np.isfinite(block).all(axis=0)]
         rescale_in_place(block, np.full(n, 1.0 / n), centre=True)
         n_varying += int(np.count_nonzero(block.any(axis=0)))
@@ -170,10 +197,11 @@ def _particular(
 def reason_against_independence(X: Any, y: np.ndarray, groups: IntArray | None) -> str:
     """In words, if some samples look like copies of others that no group holds together; else empty.
 
-    Only tables of numbers in memory are looked at.
+    A warning tells where samples cannot be looked at.
     """
-    values = _numbers(X)
+    values = numbers_of(X)
     if values is None:
+        _tell_not_looked_at("X", "samples are copies of each other")
         return ""
     pairs = [pair for pair in exact_copies(values) if groups is None or groups[pair[0]] != groups[pair[1]]]
     pairs += [(pair.first, pair.second) for pair in near_copies(values, y, groups)]
@@ -187,39 +215,69 @@ def reason_against_independence(X: Any, y: np.ndarray, groups: IntArray | None) 
     )
 
 
-def _numbers(X: Any) -> FloatArray | None:
-    """A table of numbers in memory, or None."""
-    if isinstance(X, np.memmap) or not (isinstance(X, np.ndarray | list) or hasattr(X, "to_numpy")):
+def _tell_not_looked_at(argument: str, what: str) -> None:
+    warn(
+        f"{argument} holds no table of numbers, so it was not checked whether {what}; if they are, no "
+        "probability holds.",
+        UserWarning,
+    )
+
+
+def numbers_of(X: Any) -> DataMatrix | None:
+    """What any container holds: an array, or a CSR matrix if most entries are zero; None for no numbers.
+
+    What is on disk or in chunks and large stays there, a ``Table`` or a dask array. Of a frame with texts the
+    columns of numbers are taken.
+    """
+    if not sparse.issparse(X) and not is_dask_array(X):
+        if (is_in_chunks(X) or is_memory_map(X)) and len(X.shape) == 2:
+            X = Table(StoredArray(X, is_finite=True))
+        if not isinstance(X, Table):
+            X = _array_of(X)
+        elif X.size <= LARGE:
+            X = X.stored.rows_at(X.all_rows)
+    if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
         return None
+    if sparse.issparse(X):
+        X = canonical(X.tocsr())
+        return X.toarray() if X.shape[0] * X.shape[1] <= min(LARGE, 2 * X.nnz) else X
+    return computed(X) if is_dask_array(X) and X.size <= LARGE else X
+
+
+def _array_of(X: Any) -> np.ndarray | None:
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return np.asarray(X)
     try:
-        values = np.asarray(X, dtype=np.float64)
+        return as_floats(X)
     except (TypeError, ValueError):
-        return None
-    return values if values.ndim == 2 else None
+        names, kinds = columns_of_frame(X)
+        numeric = [name for name, kind in zip(names, kinds, strict=True) if are_numbers(kind)]
+        return as_floats(columns_by_name(X, numeric)) if numeric else None
 
 
-def _n_shared_rows(X: Any, X_new: Any) -> int:
+def _n_shared_rows(old: DataMatrix, new: DataMatrix) -> int:
     """How many rows of one table are rows of the other, and hardly so by chance."""
-    old, new = _numbers(X), _numbers(X_new)
-    if old is None or new is None:
+    if old.shape[1] != new.shape[1]:
         return 0
-    known = {row.tobytes() for row in old}
-    return sum(row.tobytes() in known and _has_decimals(row).sum() >= FEWEST_DECIMALS for row in new)
+    dropped = TO_HALF if np.float16 in (old.dtype, new.dtype) else TO_SINGLE
+    known, (digests, n_decimals) = row_digests(old, dropped)[0], row_digests(new, dropped)
+    return int(np.count_nonzero(np.isin(digests, known) & (n_decimals >= FEWEST_DECIMALS)))
 
 
 # Below this p-value new instances are taken for those of another law.
 UNLIKELY = 0.01
 N_EXCHANGES = 999
-# Of very many columns some at equal distances serve, of very many rows some that are drawn.
-MOST_COLUMNS, MOST_ROWS = 2000, 2000
 # Beyond so many standard deviations a value counts as that many: a few outliers decide nothing.
 LARGEST = 4.0
 
 
 def reason_against_one_law(X: Any, X_new: Any, groups: IntArray | None) -> str:
     """In words, if new instances are not what they should be; of another law a warning tells, too."""
-    if hasattr(X, "columns") and hasattr(X_new, "columns") and set(X.columns) == set(X_new.columns):
-        X_new = X_new[list(X.columns)]
+    X, X_new = _in_one_order(X, X_new)
+    X, X_new = numbers_of(X), numbers_of(X_new)
+    if X is None or X_new is None:
+        _tell_not_looked_at("X" if X is None else "X_new", "new instances are rows of X, or of another law")
+        return ""
     n_shared = _n_shared_rows(X, X_new)
     if n_shared:
         return f"{n_shared} of the new instances are rows of X, and took part in the fit"
@@ -237,13 +295,26 @@ def reason_against_one_law(X: Any, X_new: Any, groups: IntArray | None) -> str:
     return reason
 
 
+def _in_one_order(X: Any, X_new: Any) -> tuple[Any, Any]:
+    """Two frames of the same columns in the order of the first, without columns of numbers in one alone."""
+    (names, kinds), (others, new_kinds) = columns_of_frame(X), columns_of_frame(X_new)
+    if not names or set(names) != set(others):
+        return X, X_new
+    new_kind = dict(zip(others, new_kinds, strict=True))
+    kept = [
+        name
+        for name, kind in zip(names, kinds, strict=True)
+        if are_numbers(kind) == are_numbers(new_kind[name])
+    ]
+    return columns_by_name(X, kept), columns_by_name(X_new, kept)
+
+
 def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float | None:
     """The share of exchanges of rows after which the two tables differ as much as they do.
 
-    Of each group one row is drawn, and of very many rows so many. None for what is no table of numbers in
-    memory.
+    Of each group one row is drawn, and of very many rows so many. None for what is no table of numbers.
     """
-    old, new = (table.tocsr() if sparse.issparse(table) else _numbers(table) for table in (X, X_new))
+    old, new = numbers_of(X), numbers_of(X_new)
     if old is None or new is None or old.shape[1] != new.shape[1]:
         return None
     random, d = np.random.default_rng(0), old.shape[1]
@@ -253,7 +324,7 @@ def same_law_pvalue(X: Any, X_new: Any, groups: IntArray | None = None) -> float
         rows = random.permutation(table.shape[0])
         rows = rows if unit is None else rows[np.unique(unit[rows], return_index=True)[1]]
         rows = rows[random.permutation(len(rows))[:MOST_ROWS]]
-        tables.append(dense_columns(table[rows], columns))
+        tables.append(_entries(table, rows, columns))
     both = np.vstack(tables)
     both = both[:, np.isfinite(both).all(axis=0)]
     spread = both.std(axis=0)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any, cast
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -51,8 +53,9 @@ from minimaxrisk._utils.stored_tables import (
 
 Place = tuple[int, int, float]  # row, column, value
 DECIMAL_COMMA, LOOKED_AT = re.compile(r"\s*[-+]?\d+,\d+\s*"), 5  # and in how many cells to look for it
-# How pandas, polars and pyarrow call types of numbers, in small letters.
+# How pandas, polars and pyarrow call types of numbers and of dates, in small letters.
 NUMBERS = re.compile(r"u?int\d|float|double|half|bool|decimal|sparse")
+DATES = ("date", "time", "duration")
 
 
 def check_dask_matrix(X: Any, y: np.ndarray | None = None) -> Any:
@@ -173,8 +176,8 @@ def check_training_data(
     reset: bool = True,
 ) -> TrainingData:
     """Validate; with ``reset=False`` X must have the columns that ``estimator`` was fitted on."""
-    refuse_other_order(X, y)
     X = readable(X)
+    refuse_other_order(X, y, sample_weight=sample_weight, groups=groups)
     y, sample_weight, groups = (to_numpy(computed(each)) for each in (y, sample_weight, groups))
     check_label_values(y)
     try:
@@ -231,6 +234,33 @@ def check_new_data(estimator: Any, X: Any) -> DataMatrix:
     if isinstance(X, Table) and not X.stored.is_on_disk:
         X.stored.check_finite()
     return X
+
+
+def check_table(X: Any, model: Any = None) -> Any:
+    """A table as an array or a CSR matrix, to look at; it may have gaps, which are NaN.
+
+    It must have the columns of a fitted ``model``, in their order where both have names.
+    """
+    X = readable(X)
+    try:
+        values = check_array(
+            to_numpy(computed(X)),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            input_name="X",
+        )
+        if model is not None:
+            with catch_warnings():
+                filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
+                named = X if columns_of_frame(X)[0] else values
+                validate_data(model, named, reset=False, skip_check_array=True)
+    except (TypeError, ValueError) as error:
+        _explain_text_columns(X, error)
+        _explain_not_finite(X, error)
+        _explain_other_columns(model, X, error)
+        raise
+    return values
 
 
 def _validated(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
@@ -315,10 +345,19 @@ def _in_memory(X: Any) -> np.ndarray:
 
 def readable(X: Any) -> Any:
     """X without what scikit-learn would misread: queries, dates that become numbers, masked entries."""
-    if type(X).__module__.partition(".")[0] in ("polars", "pyarrow"):
-        if type(X).__name__ == "LazyFrame":
-            raise TypeError("X is a polars LazyFrame, which holds no values yet; pass X.collect().")
-        _refuse_columns(X, lambda kind: not kind.startswith(("date", "time", "duration")))
+    if type(X).__name__ == "LazyFrame" and type(X).__module__.startswith("polars"):
+        raise TypeError("X is a polars LazyFrame, which holds no values yet; pass X.collect().")
+    _refuse_columns(X, lambda kind: not kind.startswith(DATES))
+    cell, column = X, 0
+    while isinstance(cell, list | tuple) and cell:
+        cell = cell[0]
+    if isinstance(cell, np.ndarray) and cell.dtype == object:  # where NumPy's dates would become numbers, too
+        dates = (i for i, each in enumerate(cell.flat) if isinstance(each, np.datetime64 | np.timedelta64))
+        place = next(dates, None)
+        if place is not None:
+            cell, column = cell.flat[place], place % cell.shape[-1]
+    if isinstance(cell, np.ndarray | np.generic) and cell.dtype.kind in "mM":
+        raise _not_numeric(column, cell.dtype, cell.ravel()[:1].tolist())
     return without_mask(X)
 
 
@@ -359,28 +398,29 @@ def check_label_values(y: Any) -> None:
         ) from error
 
 
-def refuse_other_order(X: Any, y: Any) -> None:
+def refuse_other_order(X: Any, y: Any = None, **others: Any) -> None:
     """Refuse pandas objects with the same entries in their indices in another order.
 
-    Rows are matched by position, so labels would go to other samples.
+    Rows are matched by position, so labels, weights or groups would go to other samples. ``others`` are all
+    else that has an entry for each row, by the name of the argument.
     """
-    ours, theirs = (cast("Any", getattr(each, "index", None)) for each in (X, y))
-    if not all(type(index).__module__.startswith("pandas.") for index in (ours, theirs)):
-        return
-    if len(ours) != len(theirs) or ours.equals(theirs) or not (ours.is_unique and theirs.is_unique):
-        return
-    if ours.isin(theirs).all():
-        i = int(np.flatnonzero(np.asarray(ours != theirs))[0])
-        raise ValueError(
-            f"y has the index of X in another order, such as {theirs[i]!r} at row {i} where X has "
-            f"{ours[i]!r}. Rows are matched by position: pass y.loc[X.index], "
-            "or y.to_numpy() if the order is right."
-        )
+    indices = {name: getattr(each, "index", None) for name, each in {"X": X, "y": y, **others}.items()}
+    of_pandas = [each for each in indices.items() if type(each[1]).__module__.startswith("pandas.")]
+    for (first, ours), (name, theirs) in combinations(cast("list[tuple[str, Any]]", of_pandas), 2):
+        if len(ours) != len(theirs) or ours.equals(theirs) or not (ours.is_unique and theirs.is_unique):
+            continue
+        if ours.isin(theirs).all():
+            i = int(np.flatnonzero(np.asarray(ours != theirs))[0])
+            raise ValueError(
+                f"{name} has the index of {first} in another order, such as {theirs[i]!r} at row {i} where "
+                f"{first} has {ours[i]!r}. Rows are matched by position: pass {name}.loc[{first}.index], "
+                f"or {name}.to_numpy() if the order is right."
+            )
 
 
-def check_labels(X: Any, y: Any) -> np.ndarray:
-    """Labels as an array, one for each sample of X."""
-    refuse_other_order(X, y)
+def check_labels(X: Any, y: Any, **others: Any) -> np.ndarray:
+    """Labels as an array, one for each sample of X; ``others`` are for ``refuse_other_order``."""
+    refuse_other_order(X, y, **others)
     check_label_values(y)
     labels, n = np.asarray(y), num_samples(X)
     if labels.shape == (n, 1):
@@ -486,27 +526,40 @@ def _check_groups(groups: Any, weights: FloatArray) -> IntArray | None:
     return None if is_alone else codes
 
 
-def _columns_of_frame(X: Any) -> tuple[list[Any], list[Any]]:
+def columns_of_frame(X: Any) -> tuple[list[Any], list[Any]]:
     """Names and types of the columns of a frame of pandas or polars or a table of pyarrow; else none."""
     if hasattr(X, "column_names"):
         return list(X.column_names), list(X.schema.types)
     return (list(X.columns), list(X.dtypes)) if hasattr(X, "dtypes") and hasattr(X, "columns") else ([], [])
 
 
+def columns_by_name(X: Any, names: list[Any]) -> Any:
+    """Some columns of a frame of pandas or polars or a table of pyarrow, in this order."""
+    return X[names] if hasattr(X, "iloc") else X.select(names)
+
+
+def are_numbers(kind: Any) -> bool:
+    """Whether a type of a column is one of numbers."""
+    return NUMBERS.match(str(kind).lower()) is not None
+
+
 def _refuse_columns(X: Any, is_wanted: Callable[[str], object], cause: Exception | None = None) -> None:
     """Refuse a frame with a column whose type, in small letters, is not wanted."""
-    for name, kind in zip(*_columns_of_frame(X), strict=True):
-        if not is_wanted(str(kind).lower()):
+    names, kinds = columns_of_frame(X)
+    unwanted = {kind for kind in set(kinds) if not is_wanted(str(kind).lower())}
+    for name, kind in zip(names, kinds, strict=True) if unwanted else ():
+        if kind in unwanted:
             values = [cell.as_py() if hasattr(cell, "as_py") else cell for cell in islice(X[name], LOOKED_AT)]
-            advice = "drop the column or encode it as numbers"
-            if all(DECIMAL_COMMA.fullmatch(str(value)) for value in values):
-                advice = (
-                    "if that is a decimal comma, read the file with decimal=','; else encode it as numbers"
-                )
-            raise ValueError(
-                f"X must be numeric, but its column {name!r} has type {kind} (first value {values[0]!r}); "
-                f"{advice}."
-            ) from cause
+            raise _not_numeric(name, kind, values) from cause
+
+
+def _not_numeric(name: Any, kind: Any, values: list[Any]) -> ValueError:
+    """The error for a column that is no numbers, with its first values."""
+    advice = "drop the column or encode it as numbers"
+    if values and all(DECIMAL_COMMA.fullmatch(str(value)) for value in values):
+        advice = "if that is a decimal comma, read the file with decimal=','; else encode it as numbers"
+    shown = f" (first value {values[0]!r})" if values else ""
+    return ValueError(f"X must be numeric, but its column {name!r} has type {kind}{shown}; {advice}.")
 
 
 def _explain_text_columns(X: Any, error: Exception) -> None:
@@ -525,25 +578,26 @@ def _explain_not_finite(X: Any, error: Exception) -> None:
     """If scikit-learn found NaN or infinity, say where the first one is, and what helps."""
     if "contains NaN" not in str(error) and "contains infinity" not in str(error):
         return
+    is_bad = np.isnan if "contains NaN" in str(error) else np.isinf
     if sparse.issparse(X):
         entries = sparse.coo_array(X)
-        bad = np.flatnonzero(~np.isfinite(entries.data))
+        bad = np.flatnonzero(is_bad(entries.data))
         row, column = entries.row[bad], entries.col[bad]
     else:
-        row, column = np.nonzero(~np.isfinite(_as_floats(X)))
+        row, column = np.nonzero(is_bad(as_floats(X)))
     if len(row):
         first = np.lexsort((column, row))[0]
-        names, _ = _columns_of_frame(X)
+        names, _ = columns_of_frame(X)
         name = repr(names[column[first]]) if names else column[first]
         what = str(error).partition("\n")[0]  # then scikit-learn names classifiers that take missing values
         place = f"The first one is at row {row[first]}, column {name}."
         raise ValueError(f"{what} {place}{FILL if 'contains NaN' in what else ''}") from error
 
 
-def _as_floats(X: Any) -> np.ndarray:
+def as_floats(X: Any) -> np.ndarray:
     """An array, a list or a data frame; what is missing as NaN."""
     if hasattr(X, "isna"):  # pandas, whose NA is no number
-        X = X.astype(object).where(~X.isna(), None)
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(to_numpy(X), dtype=np.float64)
 
 
