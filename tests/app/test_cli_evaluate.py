@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -61,6 +62,7 @@ def test_a_cohort(frame, model, run, tmp_path):
     assert "standard deviations" in err  # beside the training data
     html = page.read_text(encoding="utf-8")
     assert "There is no stronger statement about a model" in html
+    assert "It takes for granted that the model has learned from none of them" in html
     assert f"{wrong.sum()} of 40 new samples were misclassified" in html
     missed = int((wrong & (cohort["kind"] == "ill")).sum())
     assert f"{missed or 'none'} of {int((cohort['kind'] == 'ill').sum())} “ill” missed" in html
@@ -119,11 +121,17 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert "1 of 40 samples is unlike all training data" in err
     assert "These are 'P50'." in err
     assert "no stronger statement" in page.read_text(encoding="utf-8")
-    other = frame[50:].replace({"kind": {"ill": "Ill"}})
+    other = frame[50:].replace({"kind": {"ill": "ill."}})
     status, out, err = run(other, "--report", page)
-    assert "are 'Ill', which the model does not know: counted as wrong" in out
-    assert "<bdi>Ill</bdi>" in page.read_text(encoding="utf-8")
-    assert "If they mean the same class, write 'Ill' like 'ill'" in err
+    assert "are 'ill.', which the model does not know: counted as wrong" in out
+    assert "<bdi>ill.</bdi>" in page.read_text(encoding="utf-8")
+    assert "If they mean the same class, write 'ill.' like 'ill'" in err
+    page.unlink()
+    for label in ("Ill", " I_LL"):
+        status, out, err = run(frame[50:].replace({"kind": {"ill": label}}), "--report", page)
+        assert (status, out) == (2, "")
+        assert f"labels must be written as in the training data; write {label.strip()!r} as 'ill'." in err
+        assert not page.exists()
     status, _, err = run(frame[50:].assign(kind="x"))
     assert status == 2
     assert "the model knows none of these labels" in err
@@ -154,6 +162,10 @@ def test_columns_that_the_model_does_not_use_may_be_absent(frame, model, run):
 
 def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):
     page = tmp_path / "page.html"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        status, out, _ = run(frame[50:].query("kind == 'ill'"), "--report", page)
+    assert status == 0
     status, out, _ = run(frame[50:].query("kind == 'ill'")[:3], "--report", page)
     assert status == 0
     assert "All are 'ill'" in out

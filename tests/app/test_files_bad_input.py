@@ -167,6 +167,11 @@ REFUSED = [
         r"label in 'class', got 1 of 4 missing .*for the sample 'p2'; complete it, or remove this sample",
     ),
     (TABLE.replace(",y", ","), {}, "got 2 of 4 .*for the samples 'p2', 'p4'; complete them, or remove these"),
+    (
+        TABLE.replace(",y", ",none"),
+        {},
+        "got 2 of 4 .*'p4'; if 'none' is a class, write another word; if not, complete them, or remove these",
+    ),
     # A cell that is empty is no class.
     (TABLE.replace("p2,y", "p2,"), {"target": None}, r"It could be 'class' \(x, y\); for example"),
     (TABLE.replace(",y", ","), {"target": None}, "No column looks like classes"),

@@ -33,6 +33,7 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk.app import storage
 from minimaxrisk.app.atomic import checked_destination, write_whole
+from minimaxrisk.app.cli import main
 from minimaxrisk.app.storage import (
     FORMAT,
     MANIFEST,
@@ -45,6 +46,7 @@ from minimaxrisk.app.storage import (
     trusted_types,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, FullLP, InteriorPoint
 
 with without_array_adapters():
@@ -72,9 +74,10 @@ def saved(study):
 def test_a_pipeline_is_refused_with_what_to_pass(study, saved, tmp_path):
     X, y = study
     pipeline = make_pipeline(SimpleImputer(), MinimaxRiskClassifier()).fit(X, y)
-    with pytest.raises(TypeError, match=r"takes a SavedModel, got Pipeline: pass SavedModel\(.* imputer"):
+    told = r"pass SavedModel\(last_step, .* imputer= .* scaler="
+    with pytest.raises(TypeError, match=rf"takes a SavedModel, got Pipeline: {told}"):
         save_model(pipeline, tmp_path / "model.skops")
-    with pytest.raises(ValueError, match=r"not supported for Pipeline; .* pass the last step"):
+    with pytest.raises(ValueError, match=rf"takes no pipeline; {told}"):
         save_model(replace(saved, classifier=pipeline), tmp_path / "model.skops")
 
 
@@ -390,3 +393,37 @@ def test_skops_needs_to_trust_public_types_alone(estimator, study):
 def test_a_file_says_which_versions_wrote_it(saved, tmp_path):
     save_model(replace(saved, versions={}), tmp_path / "model.skops")
     assert load_model(tmp_path / "model.skops").versions == current_versions()
+
+
+def test_samples_that_lack_most_values_are_told(saved, study):
+    X, _ = study
+    read = columns_read_by(saved.classifier)
+    gaps = X.copy()
+    gaps[1, np.setdiff1d(np.arange(X.shape[1]), read)] = np.nan
+    gaps[2, read[: len(read) // 2]] = np.nan
+    gaps[4, read[: len(read) // 2 + 1]] = np.nan
+    for table in (gaps, gaps.tolist(), sparse.csr_matrix(gaps), sparse.csc_array(gaps)):
+        assert np.flatnonzero(saved.mostly_missing(table)).tolist() == [4]
+
+
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_a_model_of_a_frame_takes_arrays_in_silence(study, tmp_path):
+    X, y = study
+    names = np.array([f"g{j}" for j in range(X.shape[1])])
+    frame = pd.DataFrame(X, columns=names)
+    imputer, scaler = SimpleImputer().fit(frame), ClippedScaler().fit(frame)
+    own = MinimaxRiskClassifier().fit(frame, y)
+    for model in (
+        SavedModel(own, names, "class", ""),
+        SavedModel(own, names, "class", "", imputer=imputer, scaler=scaler),
+        SavedModel(MinimaxRiskClassifier().fit(X, y), names, "class", "", imputer=imputer),
+    ):
+        save_model(model, tmp_path / "m.skops")
+        again = load_model(tmp_path / "m.skops")
+        for table in (X, frame):
+            assert len(again.classifier.predict(again.prepared(table))) == len(y)
+        with pytest.raises(ValueError, match="feature names"):
+            again.classifier.predict(again.prepared(frame[names[::-1]]))
+    save_model(replace(model, classifier=own), tmp_path / "m.skops")
+    frame.to_csv(tmp_path / "new.csv")
+    assert main(["predict", str(tmp_path / "m.skops"), str(tmp_path / "new.csv")]) == 0

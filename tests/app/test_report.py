@@ -377,7 +377,20 @@ def test_a_guarantee_for_another_prevalence(study, findings):
     assert "drawn like these class by class" in page
     assert f"always predicting “{names[1]}”" in page
     useless = replace(other, guarantee=replace(own, value=0.25))
-    assert verdict.says_little(useless) == ["Always predicting the most common class errs no more than that."]
+    assert verdict.says_little(useless) == [
+        f"Always predicting “{names[1]}” errs no more than that: for 20.0%."
+    ]
+    # Compared with the class that is most common there, at errors that are those there.
+    claim = (
+        f"always predicting “{names[1]}”, the most common class at the given prevalence, is wrong for 20.0%"
+    )
+    assert verdict.majority_claim(other).startswith(claim)
+    assert entry(other, "To compare with").value == "0.200"
+    assert "learned nothing" not in entry(other, "To compare with").text
+    rates = [one.rates.sensitivity.value for one in other.classes]
+    there = 0.2 * (1.0 - rates[0]) + 0.8 * (1.0 - rates[1])
+    assert f"at the given prevalence {there:.1%}, and always predicting “{names[1]}” there: 20.0%" in page
+    assert verdict.beats_majority(replace(other, fit=replace(other.fit, upper=0.49)))
 
 
 def test_a_guarantee_that_says_nothing_says_so(noise_findings):

@@ -14,6 +14,7 @@ from minimaxrisk.app.report import figures
 from minimaxrisk.app.report.page import json_island
 from minimaxrisk.app.report.vega import legend_of, specs_of
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.inspection import FeatureCountDisplay
 from minimaxrisk.inspection.chart import INK, MAIN, PALE, SECOND, SOFT, Axis, Chart, Mark, bars_of_rows
 from tests.report_findings import gather_findings
 
@@ -106,3 +107,21 @@ def test_numbers_are_those_of_the_displays(findings):
     weights = figures.suspects_figure(findings).specs[0]["layer"][0]
     assert numbers(weights, "x2") == [one.other_mass for one in findings.suspects]
     assert figures.roc_figure(replace(findings, left_out=None)) is None
+
+
+def test_radii_with_the_same_number_of_features_are_told_apart(findings):
+    shown = FeatureCountDisplay(
+        radii=np.array([2.0, 1.0, 0.5]),
+        n_features=np.array([3, 59, 59]),
+        mean_loss=np.array([0.4, 0.167, 0.15]),
+        standard_error=np.full(3, 0.05),
+        best=2,
+        few=1,
+        loss_label="error on left-out samples",
+    )
+    figure = figures.short_list_figure(replace(findings, short_list=shown))
+    assert "smallest left-out error, 0.150, is that of radius 0.5, with 59 features." in figure.caption
+    assert "within one standard error of it, 1, has 59 features and the error 0.167." in figure.caption
+    assert figure.rows[1] == ["1", "59", "0.167", "0.050"]
+    alone = figures.short_list_figure(replace(findings, short_list=replace(shown, few=2)))
+    assert alone.caption.endswith("No larger radius has an error within one standard error of it.")

@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import io
 import json
+import math
 import os
 import re
 import shlex
@@ -117,19 +118,24 @@ def examples(name):
     return [code for language, code in blocks(DOCS / name) if language == "python"]
 
 
-def test_the_page_about_production_answers_requests(tmp_path, monkeypatch):
+@pytest.mark.parametrize("has_imputer", [False, True])
+def test_the_page_about_production_answers_requests(has_imputer, tmp_path, monkeypatch):
     pytest.importorskip("skops", reason="comes with the extra 'app'")
     monkeypatch.chdir(tmp_path)
-    saving, _, service, *_ = examples("how_to/production.md")
+    saving, in_parts, service, *_ = examples("how_to/production.md")
+    assert len([line for line in service.splitlines() if line]) <= 30
     names = {}
     exec(saving, names)
+    if has_imputer:
+        exec(in_parts, names)
+        service = service.replace("model.skops", "filled.skops")
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     Path("service.py").write_text(service.replace("8000", address.rpartition(":")[2]), encoding="utf-8")
 
     def ask(samples):
         connection = http.client.HTTPConnection(address, timeout=60)
-        connection.request("POST", "/", json.dumps(samples))
+        connection.request("POST", "/", samples if isinstance(samples, str) else json.dumps(samples))
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())
 
@@ -145,19 +151,32 @@ def test_the_page_about_production_answers_requests(tmp_path, monkeypatch):
             time.sleep(0.1)
         else:
             pytest.fail("the service does not answer")
+        where = f"sample 1, column '{columns[2]}': send a number below 1e+150,"
+        odd = {"1000": 10**400, "'1.5'": "1.5", "True": True, "list": [1.0], "dict": {}, "nan": math.nan}
+        odd |= {"inf": math.inf, "-1e+200": -1e200}
+        empty = "most values are missing. Samples: [1]" if has_imputer else "sample 1, column"
+
+        def of(value):
+            return [samples[0], {**samples[1], columns[2]: value}]
+
         raw = [{name: 2.0**value for name, value in sample.items()} for sample in samples]
         for words, sent in {
             "base-2 logarithms": raw,
             "Samples: [1]": [samples[0], raw[1], *samples[2:]],
-            f"columns are missing: {columns[3]}": [{**samples[0]}, dict(list(samples[1].items())[:3])],
-            "must be filled before": [dict.fromkeys(columns)],
+            f"columns are missing: '{columns[3]}'": [{**samples[0]}, dict(list(samples[1].items())[:3])],
+            empty: [samples[0], dict.fromkeys(columns)],
             "send a list of samples": samples[0],
             "a list of samples": [],
             "list of samples": ["text"],
+            "recursion": "[" * 100_000,
+            "Expecting value": "",
+            **{f"{where} got {shown}": of(value) for shown, value in odd.items()},
         }.items():
             status, answer = ask(sent)
-            assert status == 422
+            assert status == 422, words
             assert words in answer["error"]
+        assert ask(of(samples[1][columns[2]])) == (200, {"labels": model.predict(X[:2]).tolist()})
+        assert ask(of(None))[0] == (200 if has_imputer else 422)
     finally:
         process.terminate()
         process.communicate()

@@ -24,7 +24,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 class Contrasts:
     """One row for each class against the rest; for two classes one row, the second against the first.
 
-    t, p and q are NaN if a side has a single sample, or nothing varies.
+    t, p and q are NaN if a side has a single sample, or nothing varies; all are if a side has none.
     """
 
     labels: IntArray  # positions of the classes that the rows are about
@@ -46,6 +46,8 @@ def class_contrasts(X: DataMatrix, own: IntArray, n_classes: int) -> Contrasts:
     for row, k in enumerate(labels):
         rest = np.arange(n_classes) != k
         n_1, n_0 = sizes[k], sizes[rest].sum()
+        if not min(n_1, n_0):
+            continue
         mean_1, mean_0 = means[k], sizes[rest] @ means[rest] / n_0
         square_0 = squares[rest].sum(axis=0) + sizes[rest] @ (means[rest] - mean_0) ** 2
         difference[row] = mean_1 - mean_0

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import platform
 import zipfile
 import zlib
@@ -25,20 +26,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.arguments import listed
+from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
 from minimaxrisk._utils.environment import package_versions, require
 from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk.analysis.recognition import TrainingSketches
 from minimaxrisk.analysis.training_scale import TrainingScale
 from minimaxrisk.app.atomic import write_whole
+from minimaxrisk.app.files.quality import LARGEST
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
-from minimaxrisk.guarantees.certified import check_supported, has_proof
+from minimaxrisk.guarantees.certified import check_supported, columns_read_by, has_proof
 from minimaxrisk.guarantees.left_out import LeftOut
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_types"]
@@ -46,11 +50,16 @@ __all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_typ
 # Several times what the largest plausible model has: a million columns and ten classes are 80 MB of
 # coefficients, and as much for each of a few other attributes.
 MOST_BYTES = 1_000_000_000
+MOST_MISSING = 0.5  # of the values of a sample; with more there is nothing to tell its class by
 MANIFEST, FORMAT = "minimaxrisk.json", 1
 # What the description and a ``SavedModel`` call by the same name.
 DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
 LAST_DIGIT, ROUNDING = 2e-14, 1e-15  # of a number with 15 digits, with its weight; of a sum
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
+IN_PARTS = (
+    "pass SavedModel(last_step, feature_names, target, fingerprint(X, y, feature_names)), where last_step is "
+    "the fitted classifier, with steps before it as imputer= (a SimpleImputer) and scaler= (a ClippedScaler)"
+)
 AGAIN = "fit the model again, or get the file again"
 # The types beyond those of NumPy and scikit-learn that a file may hold.
 TRUSTED = (
@@ -179,11 +188,107 @@ class SavedModel:
 
         Returns
         -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-            What ``classifier`` takes.
+        ndarray, data frame or sparse matrix of shape (n_samples, n_features)
+            What ``classifier`` takes; a frame if it was fitted on one.
         """
-        filled = X if self.imputer is None else self.imputer.transform(X)
-        return filled if self.scaler is None else self.scaler.transform(filled)
+        X = self.filled(X)
+        if self.scaler is not None:
+            X = self.scaler.transform(_as_fitted(self.scaler, X))
+        return _as_fitted(self.classifier, X)
+
+    def filled(self, X: DataMatrix) -> DataMatrix:
+        """The table without gaps and not yet scaled, as ``training_scale`` compares it.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            With the values of the imputer in the gaps; X itself without one.
+        """
+        return X if self.imputer is None else self.imputer.transform(_as_fitted(self.imputer, X))
+
+    def table_of(self, samples: Any) -> FloatArray:
+        """The table of samples that came as JSON, every value checked.
+
+        Parameters
+        ----------
+        samples : list of dict
+            For each sample its values by the name of the column: numbers, and None where a value is missing
+            if the model has an imputer. Other columns are left out.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Raises
+        ------
+        ValueError
+            If it is no list of samples, a column is missing, or a value is no number; samples are counted
+            from 0.
+        """
+        if not (isinstance(samples, list) and samples and all(isinstance(one, dict) for one in samples)):
+            raise ValueError("send a list of samples: [{column: number, ...}, ...]")
+        names = [str(name) for name in self.feature_names]
+        if missing := [name for name in names if any(name not in one for one in samples)]:
+            raise ValueError(f"columns are missing: {listed(missing)}")
+        return np.array(
+            [[self._number(one[name], i, name) for name in names] for i, one in enumerate(samples)]
+        )
+
+    def _number(self, value: Any, i: int, name: str) -> float:
+        """A value of a sample; the comparison refuses NaN, and knows integers that no float can hold."""
+        if value is None and self.imputer is not None:
+            return math.nan
+        if type(value) in (int, float) and abs(value) < LARGEST:
+            return float(value)
+        shown = (
+            f"{value!r:.40}"
+            if isinstance(value, str | int | float) or value is None
+            else type(value).__name__
+        )
+        raise ValueError(f"sample {i}, column {name!r}: send a number below {LARGEST:g}, got {shown}")
+
+    def mostly_missing(self, X: DataMatrix) -> BoolArray:
+        """Which samples have no value in most of the columns that predictions depend on.
+
+        What an imputer makes of them is the middle of the training data: a prediction that no measurement
+        speaks for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples,)
+            True where more than half of the values are missing.
+        """
+        table = X if sparse.issparse(X) else np.asarray(X)
+        return share_missing(table[:, columns_read_by(self.classifier)]) > MOST_MISSING
+
+
+def _as_fitted(step: Any, X: Any) -> Any:
+    """An array with the names of its columns, if the step was fitted on a frame."""
+    if not hasattr(step, "feature_names_in_") or hasattr(X, "columns") or sparse.issparse(X):
+        return X
+    pandas = require("pandas", extra="app", purpose="Models that were fitted on a data frame need")
+    return pandas.DataFrame(X, columns=step.feature_names_in_)
+
+
+def share_missing(X: DataMatrix) -> FloatArray:
+    """The share of the values of each sample that are missing; 0 of no columns."""
+    if sparse.issparse(X):
+        gaps = sparse.coo_array(X)
+        counts = np.bincount(gaps.coords[0][np.isnan(gaps.data)], minlength=X.shape[0])
+    else:
+        counts = np.isnan(X).sum(axis=1)
+    return np.asarray(counts / max(1, X.shape[1]))
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:
@@ -210,11 +315,7 @@ def save_model(model: SavedModel, path: str | Path) -> None:
     load_model : Reads the file.
     """
     if not isinstance(model, SavedModel):
-        raise TypeError(
-            f"save_model takes a SavedModel, got {type(model).__name__}: pass SavedModel(classifier, "
-            "feature_names, target, fingerprint(X, y, feature_names)), with imputer and scaler if it has "
-            "these steps before it."
-        )
+        raise TypeError(f"save_model takes a SavedModel, got {type(model).__name__}: {IN_PARTS}.")
     write_whole(path, _packed(model))
 
 
@@ -423,6 +524,8 @@ def current_versions() -> dict[str, str]:
 
 def _packed(model: SavedModel) -> bytes:
     skops = _skops()
+    if isinstance(model.classifier, Pipeline):
+        raise ValueError(f"a model file takes no pipeline; {IN_PARTS}.")
     check_supported(model.classifier, "save_model")
     check_is_fitted(model.classifier)
     if len(model.feature_names) != model.classifier.n_features_in_:

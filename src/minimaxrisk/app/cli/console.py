@@ -6,6 +6,7 @@ Results go to standard output, everything else to standard error.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
 import time
@@ -130,7 +131,26 @@ class Console:
         for warning in caught:
             # Warnings of other packages are for developers.
             if issubclass(warning.category, UserWarning):
-                self.note(str(warning.message))
+                self.note(_with_options(str(warning.message)))
+
+
+# Advice to Python, and the options that do the same.
+PARAMETER = re.compile(r"\b(class_weight|marginal|radius)='(\w+)'( of estimator)?")
+ADVICE = {
+    "MinimaxRiskKernelClassifier(": "(in Python) MinimaxRiskKernelClassifier(",
+    "a number as radius": "--radius 1",
+    "a smaller radius": "a smaller --radius",
+    "rule='best'": "--features best",
+    "minimaxrisk.permutation_test": "--permutations 199",
+}
+
+
+def _with_options(text: str) -> str:
+    """A warning of the library with the options of the command line in place of parameters."""
+    text = PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
+    for python, option in ADVICE.items():
+        text = text.replace(f"{python} of estimator", option).replace(python, option)
+    return text
 
 
 def printable(text: str) -> str:

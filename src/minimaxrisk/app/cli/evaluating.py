@@ -12,7 +12,7 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import dense_columns
-from minimaxrisk.analysis.doubts import Doubt, doubts_about_data, unsettled
+from minimaxrisk.analysis.doubts import doubts_about_data, unsettled
 from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
 from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
@@ -22,7 +22,7 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import MOST_NAMED, as_trained
 from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
-from minimaxrisk.app.files.labels import spelt_otherwise
+from minimaxrisk.app.files.labels import refuse_other_spellings, spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.estimators.prediction_sets import ScoresOf
@@ -53,15 +53,16 @@ def evaluate_and_write(
     new = read_new_samples(model, source, console, only_used=only_used, groups=groups)
     saved, study = new.saved, new.study
     _refuse_training_samples(new)
-    scale, doubt = new.compared(strict=strict, undone="No errors were counted")
-    if doubt is not None and scale is not None:
-        console.warn(_about_cohort(doubt, scale))
+    scale, doubts = new.compared(strict=strict, undone="No errors were counted")
+    for doubt in doubts:
+        console.warn(doubt)
     drift = _drift(new)
     if drift:
         console.note(drift)
     said = _said(new, console)
     y = np.asarray(study.y).astype(str).astype(object)
     labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
+    refuse_other_spellings(said.classes, y, study.source)
     for remark in spelt_otherwise(said.classes, y):
         console.note(remark)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
@@ -122,19 +123,6 @@ def _refuse_training_samples(new: NewSamples) -> None:
             f"({listed(study.sample_names[known], MOST_NAMED)}), and errors on them say nothing about new "
             "samples. Remove their lines from the file."
         )
-
-
-# Samples of a cohort for each one unlike the training data, below which these cast doubt on all.
-MOST_ODD = 5
-
-
-def _about_cohort(doubt: Doubt, scale: ScaleComparison) -> Doubt:
-    """The doubt about the scale; a few odd patients are part of a cohort, many were measured otherwise."""
-    return replace(
-        doubt,
-        remedy=f"Prepare them as the training data were, and evaluate again; {doubt.remedy}",
-        is_about_validity=scale.whole or MOST_ODD * scale.differs.sum() >= len(scale.differs),
-    )
 
 
 def _warn_about_copies(new: NewSamples, y: np.ndarray, console: Console) -> None:

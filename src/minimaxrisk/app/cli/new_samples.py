@@ -23,6 +23,11 @@ from minimaxrisk.estimators.prediction_sets import final_scores
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.left_out import is_in_set
 
+REFUSES = "--strict refuses such files."
+# Samples of a cohort for each odd one, below which these cast doubt on all: a few odd patients are part of a
+# cohort, many were measured otherwise.
+MOST_ODD = 5
+
 
 @dataclass(frozen=True)
 class NewSamples:
@@ -34,28 +39,56 @@ class NewSamples:
     features: DataMatrix  # as the classifier takes them: scaled and clipped, if the model does that
     columns: np.ndarray | None  # those that were read; None for all
     groups: np.ndarray | None  # which samples belong together, if that was said
+    is_cohort: bool  # judged together, so that a few odd samples do not matter
 
-    def compared(self, *, strict: bool, undone: str) -> tuple[ScaleComparison | None, Doubt | None]:
-        """Whether samples are on the scale of the training data; a doubt if not, or with ``strict`` an error.
+    def compared(self, *, strict: bool, undone: str) -> tuple[ScaleComparison | None, list[Doubt]]:
+        """Whether samples are like the training data; doubts about those that are not, or an error.
 
-        ``undone`` says what the command did not do.
+        Samples without measurements are not, though filled they look so. ``undone`` says what the command
+        did not do where ``strict`` makes doubts errors.
         """
-        if self.saved.training_scale is None:
-            return None, None
-        scale, study = self.saved.training_scale.compare(self.X), self.study
-        if scale.agrees:
-            return scale, None
-        n, n_differing = len(scale.differs), int(scale.differs.sum())
+        trained, empty = self.saved.training_scale, self.saved.mostly_missing(self.study.X)
+        scale = None if trained is None else trained.compare(self.X)
+        doubts = [self._of_measurements(empty)] if empty.any() else []
+        if scale is not None and not scale.agrees:
+            doubts.append(self._of_scale(scale))
+        if strict and doubts:
+            raise ValueError(f"{' '.join(doubt.text for doubt in doubts)} {undone} (--strict).")
+        return scale and replace(scale, differs=scale.differs | empty), doubts
+
+    def _of_measurements(self, empty: BoolArray) -> Doubt:
+        """Samples whose values are mostly those of the imputer."""
+        n, n_empty = len(empty), int(empty.sum())
+        what = (
+            f"{n_empty} of {counted(n, 'sample')} {'has' if n_empty == 1 else 'have'} hardly any measurement"
+        )
+        says = "its prediction says nothing about it" if n_empty == 1 else "predictions for them say nothing"
+        named = listed(self.study.sample_names[empty], MOST_NAMED)
+        n_read = counted(len(columns_read_by(self.saved.classifier)), "column")
+        return Doubt(
+            kind="missing",
+            brief=what,
+            text=f"{self.study.source}: {what}, {named}: more than half of the {n_read} that the model uses "
+            f"are empty there. Medians of the training data stand in for them, so {says}.",
+            remedy=f"Measure again, or leave such samples out; {REFUSES}",
+            is_about_validity=self._is_about_all(n_empty),
+        )
+
+    def _of_scale(self, scale: ScaleComparison) -> Doubt:
+        """Samples on another scale."""
+        study, n, n_differing = self.study, len(scale.differs), int(scale.differs.sum())
         which = "" if scale.whole else f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
-        text = f"{study.source}: {scale.statement}{which}"
-        if strict:
-            raise ValueError(f"{text} {undone} (--strict).")
-        return scale, Doubt(
+        return Doubt(
             kind="scale",
             brief=f"{n_differing} of {counted(n, 'sample')} unlike the training data",
-            text=text,
-            remedy="--strict refuses such files.",
+            text=f"{study.source}: {scale.statement}{which}",
+            remedy=REFUSES,
+            is_about_validity=self._is_about_all(n_differing),
         )
+
+    def _is_about_all(self, n_odd: int) -> bool:
+        """Whether so many odd samples cast doubt on what is said; always where each is told by itself."""
+        return not self.is_cohort or MOST_ODD * n_odd >= self.X.shape[0]
 
     def judged(
         self, confidence: float, console: Console, *, without: str
@@ -78,8 +111,9 @@ class NewSamples:
         missing = len(np.unique(np.concatenate(others))) if others else 0
         if missing:
             console.note(
-                f"Which classes are possible is not told: fits without a fold use "
-                f"{counted(missing, 'column')} that the model does not. Leave out --only-used for it."
+                "Which classes are possible is not told. That takes classifiers that were fitted without a "
+                "part of the training data each, and these use "
+                f"{counted(missing, 'column')} more than the model. Leave out --only-used for it."
             )
             return probabilities, None
         return probabilities, is_in_set(left_out.p_values(self.features), confidence)
@@ -130,7 +164,7 @@ def read_new_samples(
         study = _with_all_columns(saved, study, columns)
     X = filled(saved.imputer, study, console)
     unit = None if groups is None else study.sample_columns[groups]
-    return NewSamples(saved, study, X, scaled(saved, X), columns, unit)
+    return NewSamples(saved, study, X, scaled(saved, X), columns, unit, is_cohort=needs_labels)
 
 
 def _columns_to_read(saved: SavedModel, *, only_used: bool) -> np.ndarray | None:

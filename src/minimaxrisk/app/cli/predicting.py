@@ -31,6 +31,7 @@ from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
 from minimaxrisk.guarantees.statement import ErrorBound
 
 ON_SCALE = "on_training_scale"
+UNLIKE_TRAINING = "unlike the training data"
 DIGITS = 4  # of probabilities
 
 
@@ -51,23 +52,29 @@ class Predictions:
     bound: ErrorBound | None
 
     def as_csv(self) -> str:
-        """Draw probabilities in full, so that reading gives the same ones; four digits of probabilities."""
+        """Four digits of all probabilities; JSON has those of draws in full."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         header = ["sample", "prediction"]
         columns: list[Any] = [self.samples, self.labels]
         if self.is_possible is not None:
             header += ["certainty", "possible"]
-            columns += [in_words(self.is_possible), [" or ".join(one) or "none" for one in self._possible()]]
+            columns += [
+                self._certainty(self.is_possible),
+                [" or ".join(one) or "none" for one in self._possible()],
+            ]
         for name, table in (("probability", self.probabilities), ("draw", self.draws)):
             if table is not None:
                 header += [f"{name}_{c}" for c in self.classes]
-                columns += table.T.tolist()
+                columns += table.round(DIGITS).T.tolist()
         if self.scale is not None:
             header.append(ON_SCALE)
             columns.append(np.where(self.scale.differs, "no", "yes"))
         writer.writerows([header, *zip(*columns, strict=True)])
         return text.getvalue()
+
+    def _certainty(self, is_possible: np.ndarray) -> np.ndarray:
+        return certainty(is_possible, self.scale)
 
     def _possible(self) -> list[list[str]]:
         """The labels of each set."""
@@ -79,7 +86,7 @@ class Predictions:
         columns = {
             "sample": self.samples.tolist(),
             "prediction": self.labels.tolist(),
-            "certainty": nothing if self.is_possible is None else in_words(self.is_possible).tolist(),
+            "certainty": nothing if self.is_possible is None else self._certainty(self.is_possible).tolist(),
             "possible": nothing if self.is_possible is None else self._possible(),
             "probabilities": nothing if self.probabilities is None else self._by_class(self.probabilities),
             "draws": self._by_class(self.draws),
@@ -111,13 +118,13 @@ def predict_and_write(
     """Predict, with notes on how far the predictions can be trusted."""
     new = read_new_samples(model, source, console, only_used=only_used, groups=groups, needs_labels=False)
     study, classifier, features = new.study, new.saved.classifier, new.features
-    scale, doubt = new.compared(strict=strict, undone="No predictions were written")
-    if doubt is not None:
+    scale, doubts = new.compared(strict=strict, undone="No predictions were written")
+    for doubt in doubts:
         console.warn(doubt)
     known = new.are_known()
     if known.any():
         console.warn(_already_known(study, known))
-    probabilities, is_possible = _possible(new, confidence, console)
+    probabilities, is_possible = _possible(new, scale, confidence, console)
     found = Predictions(
         samples=study.sample_names,
         labels=classifier.predict(features),
@@ -140,15 +147,22 @@ def predict_and_write(
         console.say(f"{len(found.labels)} predictions in {out}")
 
 
+def certainty(is_possible: np.ndarray, scale: ScaleComparison | None) -> np.ndarray:
+    """How sure each prediction is, in words; nothing is said of samples unlike the training data."""
+    words = in_words(is_possible)
+    return words if scale is None else np.where(scale.differs, UNLIKE_TRAINING, words)
+
+
 def _possible(
-    new: NewSamples, confidence: float, console: Console
+    new: NewSamples, scale: ScaleComparison | None, confidence: float, console: Console
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """How probable each class is, and which are possible, with a note on how many predictions are sure."""
     without = "Neither probabilities nor possible classes are given"
     probabilities, is_possible = new.judged(confidence, console, without=without)
     if is_possible is not None:
-        words, n = in_words(is_possible), len(is_possible)
-        told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in (SURE, UNSURE, UNLIKE))
+        words, n = certainty(is_possible, scale), len(is_possible)
+        kinds = [SURE, UNSURE, UNLIKE, *[UNLIKE_TRAINING] * (UNLIKE_TRAINING in words)]
+        told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in kinds)
         console.note(f"Of {counted(n, 'sample')}, at {percent(confidence)}: {told}.")
     return None if probabilities is None else probabilities.round(DIGITS), is_possible
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,13 +32,22 @@ NO_MEDIANS = "the model was fitted without --impute: complete the values, or fit
 def load_first(model: Path) -> SavedModel:
     """The model file, which commands take before the data."""
     try:
-        return load_model(model)
+        return _for_arrays(load_model(model))
     except ValueError as error:
         if model.suffix == ".skops":
             raise
         raise ValueError(
             f"{error} The model file, such as model.skops, comes first, then the data."
         ) from error
+
+
+def _for_arrays(saved: SavedModel) -> SavedModel:
+    """Without names of columns that steps fitted on a data frame ask for: files are matched by name here."""
+    steps = {name: copy(getattr(saved, name)) for name in ("classifier", "imputer", "scaler")}
+    for step in steps.values():
+        if hasattr(step, "feature_names_in_"):
+            del step.feature_names_in_
+    return replace(saved, **steps)
 
 
 def read_for_model(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk._utils.arguments import listed
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.rounding import outward
 from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
@@ -22,9 +22,17 @@ from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled
 from minimaxrisk.app.files import ReadOptions, Study
+from minimaxrisk.app.files.labels import alike
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
-from minimaxrisk.app.storage import SavedModel, checksums, current_versions, fingerprint
+from minimaxrisk.app.storage import (
+    MOST_MISSING,
+    SavedModel,
+    checksums,
+    current_versions,
+    fingerprint,
+    share_missing,
+)
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
@@ -90,11 +98,45 @@ def on_command_line(doubt: Doubt) -> Doubt:
 def warn_about_data(study: Study, together: Together, console: Console) -> None:
     """Warn of what the data alone cast doubt on."""
     y, groups = np.asarray(study.y), together.groups
+    warn_about_empty_samples(study, console)
+    warn_about_spellings(study, console)
     names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
     for doubt in doubts_about_data(
         study.X, y, groups=groups, batch=together.batch, owners=study.owners, **names
     ):
         console.warn(on_command_line(doubt))
+
+
+def warn_about_spellings(study: Study, console: Console) -> None:
+    """Warn of classes that are likely to be one."""
+    for names in alike(np.unique(np.asarray(study.y))):
+        what = f"{listed(names[:-1])} and {names[-1]!r}"
+        console.warn(
+            Doubt(
+                kind="labels",
+                brief=f"{what} may be one class",
+                text=f"{study.source}: {what} are taken as different classes, and may be spellings of one.",
+                remedy="If they are one class, write them alike; if not, give them names that differ more.",
+            )
+        )
+
+
+def warn_about_empty_samples(study: Study, console: Console) -> None:
+    """Warn of samples that an imputer would make up."""
+    empty = share_missing(study.X) > MOST_MISSING
+    if empty.any():
+        n, n_empty = len(empty), int(empty.sum())
+        what = f"{n_empty} of {counted(n, 'sample')} {'has' if n_empty == 1 else 'have'} hardly any value"
+        console.warn(
+            Doubt(
+                kind="missing",
+                brief=what,
+                text=f"{what}, {listed(study.sample_names[empty])}: more than half of the columns are empty "
+                "there, and medians in their place say nothing about the class.",
+                remedy="Measure again, or leave such samples out.",
+                is_about_validity=False,
+            )
+        )
 
 
 def warn_about_model(

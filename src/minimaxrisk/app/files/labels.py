@@ -131,12 +131,21 @@ def refuse_missing_labels(labels: Labels, samples: TextArray, where: object) -> 
     gone, column = missing_labels(labels.column), labels.column
     if gone and column is not None:
         spelled = sorted({column[i] for i in gone})
+        them = "it, or remove this sample" if len(gone) == 1 else "them, or remove these samples"
         raise ValueError(
             f"{where}: every sample must have a label in {labels.target!r}, got {len(gone)} of {len(column)} "
-            f"missing (written {listed(spelled)}), {_for_samples(samples[gone])}; complete "
-            f"{'it, or remove this sample' if len(gone) == 1 else 'them, or remove these samples'} from the "
-            "data."
+            f"missing (written {listed(spelled)}), {_for_samples(samples[gone])}; "
+            f"{_if_a_class(spelled)}complete {them} from the data."
         )
+
+
+def _if_a_class(spelled: Sequence[str]) -> str:
+    """What to do where a class has the name of a missing value."""
+    words = [word for word in spelled if word.strip()]
+    if not words:
+        return ""
+    is_one = len(words) == 1
+    return f"if {listed(words)} {'is a class' if is_one else 'are classes'}, write another word; if not, "
 
 
 def _for_samples(names: TextArray) -> str:
@@ -166,26 +175,22 @@ def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[
             f"{where}: the target {target!r} must hold classes with several samples each, got {k} different "
             f"values for {n} samples; is it the column of sample names? Choose another column."
         )
-    remarks = _alike(classes)
+    remarks = []
     if len(alone := classes[counts == 1]):
         which = "the label" if len(alone) == 1 else "each of the labels"
         remarks.append(f"Only one sample has {which} {listed(alone)}.")
     return tuple(remarks)
 
 
-def _alike(classes: np.ndarray) -> list[str]:
-    """A remark on words that differ in case, punctuation, accents, British spelling or encoding alone."""
+def alike(classes: Iterable[object]) -> list[list[str]]:
+    """Words that differ in case, punctuation, accents, British spelling or encoding alone, in groups."""
     groups: dict[str, list[str]] = {}
     # Whole names first, so that damaged ones find them.
     for name in sorted(map(str, classes), key=lambda name: bool(LOST.search(name))):
         if is_word(name):
             known = (key for key, others in groups.items() if any(_is_damaged(name, one) for one in others))
             groups.setdefault(next(known, same_word(name)), []).append(name)
-    return [
-        f"{listed(sorted(names)[:-1])} and {max(names)!r} are taken as different classes; is that intended?"
-        for key, names in groups.items()
-        if key and len(names) > 1
-    ]
+    return [sorted(names) for key, names in groups.items() if key and len(names) > 1]
 
 
 def same_word(label: str) -> str:
@@ -202,6 +207,25 @@ def same_word(label: str) -> str:
     for british, american in (("our", "or"), ("ae", "e"), ("oe", "e")):
         word = word.replace(british, american)
     return word
+
+
+def refuse_other_spellings(known: Sequence[str], labels: Iterable[str], where: object) -> None:
+    """Refuse labels that differ from those of the model in case, spaces and underscores alone."""
+    meant = {_without_spaces(label): label for label in known}
+    pairs = [
+        f"{label!r} as {meant[_without_spaces(label)]!r}"
+        for label in sorted(set(labels) - set(known))
+        if _without_spaces(label) in meant
+    ]
+    if pairs:
+        raise ValueError(
+            f"{where}: labels must be written as in the training data; write "
+            f"{', '.join(pairs[:SHOWN_VALUES])}{', and so on' if len(pairs) > SHOWN_VALUES else ''}."
+        )
+
+
+def _without_spaces(label: str) -> str:
+    return re.sub(r"[\s_]+", "", label).casefold()
 
 
 def spelt_otherwise(known: Sequence[str], labels: Iterable[str]) -> list[str]:

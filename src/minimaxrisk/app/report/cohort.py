@@ -21,8 +21,9 @@ from minimaxrisk.inspection.chart import class_colour
 
 STRONGEST = (
     "There is no stronger statement about a model than this one. Nothing was fitted: errors were counted on "
-    "samples that had no part in making the model, so no cross-validation, bound or assumption about "
-    "distributions stands between them and what is stated. It is about this model and samples like these."
+    "samples that had no part in making the model, so what is stated rests on no cross-validation and no "
+    "uncertainty set. It takes for granted that the model has learned from none of them, and that they were "
+    "drawn independently, as those were that it is to be used for."
 )
 LONGEST = 24  # letters of a name of a class on the first screen
 MOST_TO_LOOK_AT, MOST_FEATURES = 5, 8

@@ -262,7 +262,11 @@ def _about_predict(findings: Findings) -> Entry:
 
 def _about_guessing(findings: Findings) -> Entry:
     data = findings.data
-    text = f"{capital(verdict.majority_claim(findings))}: a classifier that errs as often has learned nothing"
+    text = capital(verdict.majority_claim(findings))
+    if verdict.prevalence_of(findings) is not None:
+        text += ". R* is not comparable with that: it is about classes as common as in these data."
+        return Entry("To compare with", share(verdict.most_common(findings)[1]), text)
+    text += ": a classifier that errs as often has learned nothing"
     if findings.fit.class_weight:
         text += ", though that is not comparable with R*, which weights the classes."
     elif findings.fit.upper >= data.majority_error:

@@ -47,20 +47,26 @@ def short_list_figure(findings: Findings) -> Figure | None:
     shown = findings.short_list
     if shown is None:
         return None
-    chart, n, error = shown.chart(), shown.n_features.tolist(), shown.mean_loss
+    chart, n, error, radii = shown.chart(), shown.n_features.tolist(), shown.mean_loss, shown.radii
+    few = "No larger radius has an error within one standard error of it."
+    if shown.few != shown.best:
+        few = (
+            f"The largest radius with an error within one standard error of it, {radii[shown.few]:.3g}, has "
+            f"{count(n[shown.few], 'feature')} and the error {share(error[shown.few])}."
+        )
     return Figure(
         key="short_list",
         title="Error over the number of features",
         caption=(
-            f"The smallest left-out error, {share(error[shown.best])}, has "
-            f"{count(n[shown.best], 'feature')}. The fewest within one standard error of it: "
-            f"{count(n[shown.few], 'feature')}, with {share(error[shown.few])}."
+            "Each point is a radius; several may select the same number of features, and have different "
+            f"errors. The smallest left-out error, {share(error[shown.best])}, is that of radius "
+            f"{radii[shown.best]:.3g}, with {count(n[shown.best], 'feature')}. {few}"
         ),
         specs=specs_of(chart, 200),
-        headers=["features", "left-out error", "standard error"],
+        headers=["radius", "features", "left-out error", "standard error"],
         rows=[
-            [f"{number:,}", share(mean), share(spread)]
-            for number, mean, spread in zip(n, error, shown.standard_error, strict=True)
+            [f"{radius:.3g}", f"{number:,}", share(mean), share(spread)]
+            for radius, number, mean, spread in zip(radii, n, error, shown.standard_error, strict=True)
         ],
         legend=legend_of(chart),
     )

@@ -80,6 +80,11 @@ def _left_out_error(findings: Findings) -> Entry:
     if folds is None:
         return Entry(name, "–", NOT_COMPUTED)
     majority = f"always predicting {_quoted(findings.data.largest_class)}: {folds.majority_error:.1%}"
+    if (there := verdict.left_out_at_prevalence(findings)) is not None:
+        common, error = verdict.most_common(findings)
+        majority = (
+            f"at the given prevalence {there:.1%}, and always predicting {_quoted(common)} there: {error:.1%}"
+        )
     if (believed := verdict.believed_error(findings)) is not None:
         value, counts = believed
         return Entry("Error on held-out samples", value, f"{counts}; {majority}")

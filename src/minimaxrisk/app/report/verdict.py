@@ -253,19 +253,53 @@ def stated_confidence(findings: Findings) -> str:
     return percent(findings.radius.confidence if level is None else level)
 
 
+def prevalence_of(findings: Findings) -> dict[str, float] | None:
+    """How common the classes are where the model is to be used, if that was said."""
+    found = findings.guarantee
+    if found is None or found.prevalence is None:
+        return None
+    return {str(label): share for label, share in found.prevalence.items()}
+
+
+def most_common(findings: Findings) -> tuple[str, float]:
+    """The class that is most common where the model is to be used, and how often naming it errs there."""
+    shares, data = prevalence_of(findings), findings.data
+    if shares is None:
+        return data.largest_class, data.majority_error
+    name = max(shares, key=lambda label: shares[label])
+    return name, 1.0 - shares[name]
+
+
 def majority_claim(findings: Findings) -> str:
     """What any classifier has to beat."""
-    data = findings.data
-    named = f"always predicting {quoted(data.largest_class)}, the most common class,"
-    return f"{named} is wrong for {data.majority_error:.1%} of these samples"
+    name, error = most_common(findings)
+    if prevalence_of(findings) is None:
+        there, whose = "", "of these samples"
+    else:
+        there, whose = " at the given prevalence", "there"
+    return f"always predicting {quoted(name)}, the most common class{there}, is wrong for {error:.1%} {whose}"
+
+
+def left_out_at_prevalence(findings: Findings) -> float | None:
+    """The left-out error for classes as common as where the model is to be used."""
+    shares = prevalence_of(findings)
+    found = {one.name: None if one.rates is None else one.rates.sensitivity for one in findings.classes}
+    if shares is None or any(found.get(name) is None for name in shares):
+        return None
+    return sum(share * (1.0 - rate.value) for name, share in shares.items() if (rate := found[name]))
 
 
 NOT_BETTER = "and R* = {r} is not below that: R* alone does not show that the classifier does any better."
 
 
 def beats_majority(findings: Findings) -> bool:
-    """Whether R* is below the error of always predicting the most common class, or another kind of error."""
+    """Whether R* is below the error of always predicting the most common class, or another kind of error.
+
+    It is about classes as common as in the data.
+    """
     fit = findings.fit
+    if prevalence_of(findings) is not None:
+        return True
     return fit.class_weight is not None or fit.upper < findings.data.majority_error
 
 
@@ -301,7 +335,8 @@ def says_little(findings: Findings) -> list[str]:
     if best.rule == "constant":
         return ["No smaller bound was found for a classifier, so this says nothing about the features."]
     if best.prevalence is not None:
-        return ["Always predicting the most common class errs no more than that."]
+        name, error = most_common(findings)
+        return [f"Always predicting {quoted(name)} errs no more than that: for {error:.1%}."]
     return [f"{capital(majority_claim(findings))}, so this bound says nothing."]
 
 
