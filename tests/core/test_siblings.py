@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, LeaveOneOut
@@ -146,3 +147,33 @@ def test_names_of_classifiers_need_not_be_text_and_rows_may_be_lists():
     as_array = cross_validated_error(fitted, X, Y, n_folds=3)
     as_lists = cross_validated_error(fitted, X.tolist(), Y, n_folds=3)
     np.testing.assert_array_equal(as_array.fold_errors, as_lists.fold_errors)
+
+
+FRAME = pd.DataFrame(X, index=[f"S{i}" for i in range(60)])
+LABELS = pd.Series(Y, index=FRAME.index)
+OTHER_ORDER = pd.Series(np.repeat(np.arange(30), 2), index=FRAME.index[::-1])
+GIVEN_GROUPS = {
+    "fit": lambda model: model.fit(FRAME, LABELS, groups=OTHER_ORDER),
+    "sets": lambda model: PredictionSets(model).fit(FRAME, LABELS, groups=OTHER_ORDER),
+    "compare": lambda model: compare({"ours": model}, FRAME, LABELS, groups=OTHER_ORDER),
+    "error_bound": lambda model: error_bound(model, FRAME, LABELS, method="holdout", groups=OTHER_ORDER),
+    "evaluate": lambda model: evaluate(model.fit(X, Y), FRAME, LABELS, groups=OTHER_ORDER),
+    "permutation_test": lambda model: permutation_test(model, FRAME, LABELS, 3, groups=OTHER_ORDER),
+    "cross_validated_error": lambda model: cross_validated_error(
+        model.fit(X, Y), FRAME, LABELS, groups=OTHER_ORDER
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", GIVEN_GROUPS)
+def test_groups_in_another_order_are_refused(name):
+    with pytest.raises(
+        ValueError, match="groups has the index of X in another order, such as 'S59'"
+    ):
+        GIVEN_GROUPS[name](MinimaxRiskClassifier())
+
+
+def test_strata_in_another_order_are_refused():
+    with pytest.raises(ValueError, match="strata has the index of X in another order"):
+        permutation_test(MinimaxRiskClassifier(), FRAME, LABELS, 3, strata=OTHER_ORDER % 2)

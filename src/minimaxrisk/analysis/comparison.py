@@ -189,7 +189,7 @@ def compare(
     for name, estimator in estimators.items():
         check_classifier(f"estimators[{name!r}]", estimator)
     estimators = {str(name): estimator for name, estimator in estimators.items()}
-    y = check_labels(X, y)
+    y = check_labels(X, y, groups=groups)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     folds = _folds(y, cv, n_repeats, unit, random_state)
     tasks = [(name, *fold) for fold in folds for name in estimators]

@@ -24,6 +24,7 @@ from minimaxrisk.samples.validation import (
     codes_of_groups,
     labels_of_units,
     positions_of_labels,
+    refuse_other_order,
 )
 
 # Lower ends of the bands in which probabilities of predicted classes are counted.
@@ -201,6 +202,7 @@ def cross_validated_error(
     most as many folds as the smallest class has samples. Samples of one group stay in one fold. Errors are
     those of the first of the ``n_repeats``; the others show which samples are always wrong.
     """
+    refuse_other_order(X, y, groups=groups)
     y = np.asarray(y)
     groups = None if groups is None else codes_of_groups(groups, len(y))
     check_positive_integer("n_repeats", n_repeats)

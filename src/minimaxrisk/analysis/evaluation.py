@@ -407,7 +407,7 @@ def evaluate(
     """
     check_confidence(confidence)
     check_classifier("model", model)
-    y = check_labels(X, y)
+    y = check_labels(X, y, groups=groups)
     named = np.asarray(in_memory(model.predict(X)))
     has_sets = can(model, SETS)
     judged = model.estimator_ if has_sets else model

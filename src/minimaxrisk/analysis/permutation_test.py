@@ -301,7 +301,7 @@ class _Sample:
 
     @classmethod
     def check(cls, X: Any, y: Any, groups: Any, strata: Any, sample_weight: Any) -> _Sample:
-        y = check_labels(X, y)
+        y = check_labels(X, y, groups=groups, strata=strata, sample_weight=sample_weight)
         unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
         stratum = np.zeros(len(y), dtype=np.intp)
         if strata is not None:

@@ -189,7 +189,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         unit = known = None
         if groups is not None:
             unit = codes_of_groups(groups, num_samples(X))
-            known = groups_for_fit(estimator, unit, check_labels(X, y))
+            known = groups_for_fit(estimator, unit, check_labels(X, y, groups=groups))
         fitted = fit_with(clone(estimator), X, y, groups=known)
         if unit is not None and known is None:
             warn(
@@ -333,7 +333,7 @@ def judged(
 
     With ``keeps_rules`` the judges of a certified model are rules alone, which are small and can be stored.
     """
-    y = check_labels(X, y)
+    y = check_labels(X, y, groups=groups)
     own = positions_of_labels(y, model.classes_)
     unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
     weights = weights_of_units(own, unit)

@@ -82,7 +82,7 @@ def holdout_bound(
     ``class_confidence`` is what the limits of all classes have together, by default ``confidence``. With
     ``prevalence`` they make the bound, too.
     """
-    y = check_labels(X, y)
+    y = check_labels(X, y, groups=groups)
     unit = None if groups is None else codes_of_groups(groups, len(y))
     train, test = _split(y, unit, test_size, random)
     model = fit_on_rows(estimator, X, y, train, groups=unit if learns_groups else None)

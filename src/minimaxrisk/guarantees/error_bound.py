@@ -345,7 +345,7 @@ class _Judged:
             raise ValueError(NO_WEIGHTS)
         if more.get("X_unlabeled") is not None:
             raise ValueError("X_unlabeled is for a fitted MinimaxRiskClassifier; leave it out.")
-        labels = check_labels(X, y)
+        labels = check_labels(X, y, groups=groups)
         classes, codes = np.unique(labels, return_inverse=True)
         unit = None if groups is None else codes_of_groups(groups, len(labels))
         sample = JudgedSample(TrainingData(X, classes, codes, np.ones(len(codes))), unit)
