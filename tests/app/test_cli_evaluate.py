@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -162,10 +161,6 @@ def test_columns_that_the_model_does_not_use_may_be_absent(frame, model, run):
 
 def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):
     page = tmp_path / "page.html"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        status, out, _ = run(frame[50:].query("kind == 'ill'"), "--report", page)
-    assert status == 0
     status, out, _ = run(frame[50:].query("kind == 'ill'")[:3], "--report", page)
     assert status == 0
     assert "All are 'ill'" in out

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, check_data
 from minimaxrisk.analysis import columns, names, scales, synthetic, trivial_rules
+from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.analysis.doubts import doubt_about_estimates, doubts_about_numbers
 from minimaxrisk.datasets import make_expression
@@ -668,3 +669,11 @@ class TestArguments:
         assert str(doubt) == f"{doubt.text} {doubt.remedy}"
         assert "'40' to '0'" in doubt.text
         assert kinds(X, y) == []
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_one_class_alone_has_no_contrasts():
+    found = class_contrasts(np.arange(12.0).reshape(4, 3), np.zeros(4, dtype=int), 1)
+    assert np.isnan(found.difference).all()
+    assert np.isnan(found.p).all()
+    assert found.class_means.tolist() == [[4.5, 5.5, 6.5]]

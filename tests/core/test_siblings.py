@@ -168,9 +168,7 @@ GIVEN_GROUPS = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", GIVEN_GROUPS)
 def test_groups_in_another_order_are_refused(name):
-    with pytest.raises(
-        ValueError, match="groups has the index of X in another order, such as 'S59'"
-    ):
+    with pytest.raises(ValueError, match="groups has the index of X in another order, such as 'S59'"):
         GIVEN_GROUPS[name](MinimaxRiskClassifier())
 
 
