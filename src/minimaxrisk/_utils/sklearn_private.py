@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 from sklearn.utils.validation import has_fit_parameter
@@ -133,6 +134,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "check_classifier",
+    "check_n_features",
     "check_sample_weight",
     "fit_context",
     "fit_sigmoid",

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import Any, cast
-from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from scipy import sparse
@@ -40,7 +39,7 @@ from minimaxrisk._utils.dask_arrays import (
     lazily,
     reduce_by_tree,
 )
-from minimaxrisk._utils.sklearn_private import check_sample_weight, num_samples
+from minimaxrisk._utils.sklearn_private import check_n_features, check_sample_weight, num_samples
 from minimaxrisk._utils.stored_tables import (
     LARGE,
     StoredArray,
@@ -250,11 +249,10 @@ def check_table(X: Any, model: Any = None) -> Any:
             ensure_all_finite="allow-nan",
             input_name="X",
         )
-        if model is not None:
-            with catch_warnings():
-                filterwarnings("ignore", "X (has|does not have valid) feature names", UserWarning)
-                named = X if columns_of_frame(X)[0] else values
-                validate_data(model, named, reset=False, skip_check_array=True)
+        if model is not None and hasattr(model, "feature_names_in_") and columns_of_frame(X)[0]:
+            validate_data(model, X, reset=False, skip_check_array=True)
+        elif model is not None:
+            check_n_features(model, values, reset=False)
     except (TypeError, ValueError) as error:
         _explain_text_columns(X, error)
         _explain_not_finite(X, error)
