@@ -18,6 +18,7 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.ball_member import fit_ball, folds_of
 from minimaxrisk.features.matrix import products_of_instances
 from minimaxrisk.problem.pose import pose_by
+from minimaxrisk.problem.rule import AverageRule
 from minimaxrisk.samples.independent_units import Strata
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
@@ -176,3 +177,16 @@ def test_a_stored_ball_without_its_judgements_is_found():
     model = ensemble().fit(X, y)
     model.ball_oob_proba_ = None
     assert "ball_ and ball_oob_proba_ must both be there or not" in verify(model, X, y).problems
+
+
+def test_mean_scores_are_those_of_members_and_ball_by_weight():
+    study = make_expression(40, 60, effect=1.0, random_state=0)
+    halves = {"n_estimators": 4, "subsample": 0.5, "complementary": True}
+    model = MinimaxRiskEnsembleClassifier(**halves, ball=True, certify=False, random_state=0)
+    model.fit(study.data, study.target)
+    of_members = np.mean([member.scores(study.data) for member in model.members_], axis=0)
+    of_ball = model.ball_.scores(study.data)
+    for weight in (0.0, 0.3, 1.0):
+        found = AverageRule(model.members_, model.ball_, weight).mean_scores(study.data)
+        np.testing.assert_allclose(found, (1.0 - weight) * of_members + weight * of_ball, atol=1e-12)
+    np.testing.assert_allclose(AverageRule(model.members_).mean_scores(study.data), of_members, atol=1e-12)
