@@ -145,3 +145,10 @@ def test_no_sentence_with_at_most_or_at_least_rounds_to_nearest():
 
     for path in sorted(Path(minimaxrisk.__file__).parent.rglob("*.py")):
         assert not rounded_to_nearest(path.read_text(encoding="utf-8")), path
+
+
+def test_large_numbers_keep_the_digits_that_they_are_written_with():
+    for value in (8192.8, 1e6 + 0.1, 123456.7):
+        text = repr(value)
+        assert at_least(value, ".12g") == at_most(value, ".12g") == text
+        assert float(at_most(value, ".1f")) == float(at_least(value, ".1f")) == value

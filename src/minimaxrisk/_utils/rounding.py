@@ -30,8 +30,8 @@ def _rounded(value: float, spec: str, rounding: str) -> str:
     if not math.isfinite(value):
         return format(value, spec)
     # Digits after the twelfth are noise of floating point: 1 - 0.85 is 0.15000000000000002, and a bound of
-    # 0.15 is not 0.1501.
-    number = Decimal(f"{value:.12f}") + 0  # of which -0 becomes 0
+    # 0.15 is not 0.1501. Of large numbers those that are not in the shortest text are noise as well.
+    number = round(Decimal(repr(float(value))), 12) + 0  # of which -0 becomes 0
     with localcontext() as context:
         context.rounding = rounding
         text = format(number, spec)

@@ -300,4 +300,6 @@ def take_rows(X: Any, rows: IntArray) -> Any:
         return X[rows]
     if is_in_chunks(X):
         return StoredArray(X).rows_at(rows)
+    if type(X).__module__.startswith("pyarrow."):  # which scikit-learn knows since 1.7
+        return X.take(rows)
     return safe_indexing(X.tocsr() if sparse.issparse(X) else X, rows)

@@ -285,7 +285,7 @@ def share_missing(X: DataMatrix) -> FloatArray:
     """The share of the values of each sample that are missing; 0 of no columns."""
     if sparse.issparse(X):
         gaps = sparse.coo_array(X)
-        counts = np.bincount(gaps.coords[0][np.isnan(gaps.data)], minlength=X.shape[0])
+        counts = np.bincount(gaps.row[np.isnan(gaps.data)], minlength=X.shape[0])
     else:
         counts = np.isnan(X).sum(axis=1)
     return np.asarray(counts / max(1, X.shape[1]))
