@@ -141,7 +141,7 @@ def _many_fits() -> tuple[bool, object | None]:
     """Whether scikit-learn calls for one of many fits; and if these are the folds of one cross-validation in
     this process, and nothing between, what runs them.
     """
-    names, loop, are_folds, called = [], None, True, ""
+    names, loop, are_folds, outermost = [], None, True, ""  # the function that the user called
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
@@ -150,9 +150,9 @@ def _many_fits() -> tuple[bool, object | None]:
             are_folds &= module == "sklearn.model_selection._validation"
             loop = frame.f_locals.get("parallel") if name in CROSS_VALIDATIONS[:2] else loop
         if module.startswith("sklearn.") and not module.startswith("sklearn.utils."):
-            called = name
+            outermost = name
         frame = frame.f_back
-    are_folds &= sum(name in FIT_ON_FOLD for name in names) == 1 and called in CROSS_VALIDATIONS
+    are_folds &= sum(name in FIT_ON_FOLD for name in names) == 1 and outermost in CROSS_VALIDATIONS
     return bool(names), loop if are_folds else None
 
 

@@ -182,7 +182,7 @@ def check_batches(
     X = readable(X)
     refuse_other_order(X, y, batch=batch, groups=groups)
     data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
-    check_classes(fitted, data)
+    check_classes(fitted, data.classes)
     codes = codes_of_groups(batch, len(data.labels), argument="batch")
     names = np.asarray(batch)[np.unique(codes, return_index=True)[1]].astype(str)
     if len(names) < 2:

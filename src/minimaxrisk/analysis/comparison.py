@@ -262,8 +262,9 @@ def _folds(
 def _refuse_single_groups(y: np.ndarray, unit: IntArray) -> None:
     single = [label for label in np.unique(y).tolist() if len(np.unique(unit[y == label])) < 2]
     if single:
+        has = "has" if len(single) == 1 else "have"
         raise ValueError(
-            f"cross-validation needs at least two groups of every class, but {listed(single)} has one; add "
+            f"cross-validation needs at least two groups of every class, but {listed(single)} {has} one; add "
             f"groups, or leave out classes with a single one: {OTHERS_ALONE}."
         )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse, stats
@@ -27,7 +27,6 @@ from minimaxrisk.guarantees.assumptions import exact_copies, near_copies, number
 from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, check_supported
 from minimaxrisk.guarantees.posed_fit import check_classes
 from minimaxrisk.samples.validation import (
-    TrainingData,
     check_labels,
     check_table,
     codes_of_groups,
@@ -636,8 +635,7 @@ def check_data(
     labels = check_labels(X, y, groups=groups, batch=batch)
     n, d = values.shape
     if model is not None:
-        classes, own = np.unique(labels, return_inverse=True)
-        check_classes(cast("Any", model), TrainingData(values, classes, own, np.ones(n)))
+        check_classes(model, np.unique(labels))
     if feature_names is None:
         feature_names = columns_of_frame(X)[0] or [f"column {j}" for j in range(d)]
     if sample_names is None:

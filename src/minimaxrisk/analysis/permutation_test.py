@@ -258,16 +258,8 @@ def permutation_test(
     if stop_after is not None and n_counted >= stop_after:
         n_used, n_counted = int(no_larger[stop_after - 1]) + 1, stop_after
         pvalue = n_counted / n_used
-    stated = [observed, *found[: min(n_null, n_used)]]
-    widest = max(bounds.upper - bounds.lower for bounds in stated)
-    if widest > gap_tol + TIE:
-        warn(
-            f"the estimator's solver stopped where R* is known within {widest:.2g}, not within "
-            f"gap_tol={gap_tol:g}. The p-value is valid, but may be larger than it need be; a larger "
-            "max_iter or max_seconds of the solver, where one is set, brings the bounds closer together.",
-            ConvergenceWarning,
-        )
-    null = np.array([bounds.upper for bounds in stated[1:]])
+    of_null = found[: min(n_null, n_used)]
+    null = np.array([bounds.upper for bounds in of_null])
     return PermutationTestResult(
         statistic=observed.upper,
         pvalue=pvalue,
@@ -275,8 +267,22 @@ def permutation_test(
         n_no_larger=n_counted,
         null_distribution=null,
         noise_floor={q: float(np.quantile(null, q)) for q in QUANTILES},
-        gap_tol=max(float(gap_tol), widest),
+        gap_tol=_gap_reached([observed, *of_null], float(gap_tol)),
     )
+
+
+def _gap_reached(stated: Sequence[Bounds], gap_tol: float) -> float:
+    """The gap asked for, or with a warning the larger one at which a limit of the solver ended."""
+    widest = max(bounds.upper - bounds.lower for bounds in stated)
+    if widest <= gap_tol + TIE:
+        return gap_tol
+    warn(
+        f"the estimator's solver stopped where R* is known within {widest:.2g}, not within "
+        f"gap_tol={gap_tol:g}. The p-value is valid, but may be larger than it need be; a larger max_iter "
+        "or max_seconds of the solver, where one is set, brings the bounds closer together.",
+        ConvergenceWarning,
+    )
+    return widest
 
 
 # An order of the labels, and when the bounds on its R* are enough.

@@ -316,7 +316,7 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     fitted, before = fitted_for(model, "training_scale")
     X = readable(X)
     data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
-    check_classes(fitted, data)
+    check_classes(fitted, data.classes)
     seen = data.X if before_scaling is None else before_scaling
     if before is not None and before_scaling is None:
         seen = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan")

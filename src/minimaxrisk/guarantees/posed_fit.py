@@ -217,10 +217,10 @@ def data_for_fit(estimator: Any, parameters: Any, X: Any, y: Any, **more: Any) -
     return check_training_data(estimator, X, y, **{**weighting, **more})
 
 
-def check_classes(model: Certified, data: TrainingData) -> None:
-    if not np.array_equal(data.classes, model.classes_):
+def check_classes(model: Any, classes: np.ndarray) -> None:
+    if not np.array_equal(classes, model.classes_):
         raise ValueError(
-            f"y must hold the classes of the model, {model.classes_.tolist()}, got {data.classes.tolist()}."
+            f"y must hold the classes of the model, {model.classes_.tolist()}, got {classes.tolist()}."
         )
 
 

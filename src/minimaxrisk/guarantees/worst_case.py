@@ -118,7 +118,7 @@ def worst_case(
         X_unlabeled=X_unlabeled,
         groups=groups,
     )
-    check_classes(fit.model, fit.data)
+    check_classes(fit.model, fit.data.classes)
     fitted: Any = fit.model._fitted_rule()
     posed = fit.posed_by_stored_radius
     loss = loss_of_rule(fitted, rule, fit.data, posed)
@@ -151,7 +151,7 @@ class WorstCaseOfRule:
 
 def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedBox) -> WorstCaseOfRule:
     """The largest error of the rule over an uncertainty set of ``data``."""
-    check_classes(model, data)
+    check_classes(model, data.classes)
     fitted = model._fitted_rule()
     loss = loss_of_rule(fitted, rule, data, posed)
     return worst_case_of_loss(loss, fitted, posed)
