@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -79,34 +78,39 @@ class Table:
 class Corpus(dict[str, Callable[[], Table]]):
     """Builders of tables by name. A table is generated when its builder is called."""
 
-    def add(self, expected: Mapping[str, str] | None = None, *, name: str | None = None):
-        """Register a function that takes a random generator and returns the arguments of `Table`."""
+    def add(
+        self, expected=None, *, name=None, n=80, shares=(1, 1), ordered=False, classes=("control", "case")
+    ):
+        """Register a function of a random generator and class numbers that returns what `data` returns."""
 
         def register(build):
             key = name or build.__name__.replace("_", "-")
             assert key not in self
             assert set(expected or ()) <= VETOES | CONDITIONS | NOTES
-            self[key] = partial(_build, key, build, dict(expected or {}))
+
+            def table():
+                rng = np.random.default_rng(zlib.crc32(key.encode()))
+                codes = split(rng, n, shares, ordered)
+                parts = build(rng, codes)
+                y = parts.pop("y", np.array(classes)[parts.pop("codes", codes)])
+                return Table(name=key, y=y, expected=dict(expected or {}), **parts)
+
+            self[key] = table
             return build
 
         return register
 
 
-def _build(name, build, expected):
-    return Table(name=name, expected=expected, **build(np.random.default_rng(zlib.crc32(name.encode()))))
+def data(X, feature_names=None, sample_names=None, **others):
+    """Return the arguments of `Table`, with plain names where none are given.
 
-
-def data(X, y, feature_names=None, sample_names=None, **others):
-    """Return the arguments of `Table`, with plain names where none are given."""
-    feature_names = [f"GN{j:04d}" for j in range(X.shape[1])] if feature_names is None else feature_names
-    sample_names = [f"S{i:03d}" for i in range(X.shape[0])] if sample_names is None else sample_names
-    return {
-        "X": X,
-        "y": np.asarray(y),
-        "feature_names": list(feature_names),
-        "sample_names": list(sample_names),
-        **others,
-    }
+    `codes` replaces the class numbers that the registry drew, and `y` the labels themselves.
+    """
+    if feature_names is None:
+        feature_names = [f"GN{j:04d}" for j in range(X.shape[1])]
+    if sample_names is None:
+        sample_names = [f"S{i:03d}" for i in range(X.shape[0])]
+    return {"X": X, "feature_names": list(feature_names), "sample_names": list(sample_names), **others}
 
 
 def with_column(X, column, name, feature_names=None):
@@ -143,11 +147,6 @@ def spectra(rng, codes, d=300, *, noise=0.003, offset=0.0, effect=2.0):
     content[:, 2] += 0.15 * effect * codes
     baseline = offset * rng.normal(size=(len(codes), 1))
     return content @ shapes + baseline + noise * rng.normal(size=(len(codes), d))
-
-
-def wavelengths(d=300):
-    """Name the columns of spectra."""
-    return [f"{1100 + 4 * j}nm" for j in range(d)]
 
 
 def snv(X):
@@ -217,6 +216,13 @@ def panel(rng, codes, *, informative=8, effect=1.2):
     values[:, -1] = np.minimum(values[:, -1], 100)  # a saturation in percent
     unit = 10.0 ** (np.floor(np.log10(values)) - 2)
     return np.round(values / unit) * unit
+
+
+def generated(kind, rng, codes, **options):
+    """Return a table of a kind, with the names of its columns."""
+    X = kind(rng, codes, **options)
+    names = {panel: list(LABORATORY), spectra: [f"{1100 + 4 * j}nm" for j in range(X.shape[1])]}
+    return X, names.get(kind) or [f"GN{j:04d}" for j in range(X.shape[1])]
 
 
 SYLLABLES = ("ba", "lo", "ri", "ten", "mu", "ga", "pel", "so")
