@@ -127,7 +127,7 @@ for name, code, kind, classes, shares in (
     ("undetermined", "unlikely-class", panel, ("yes", "no", "not determined"), (4, 4, 1)),
     ("minus-nine", "unlikely-class", expression, (1, 2, -9), (4, 4, 1)),
     ("ninety-nine", "unlikely-class", panel, (0, 1, 99), (4, 4, 1)),
-    ("doses", "numeric-labels", expression, (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), [1] * 9),
+    ("doses", "numeric-labels", expression, (3, 10, 30, 100, 300, 1000, 3000, 10000, 30000), [1] * 9),
     ("ages", "numeric-labels", methylation, (23, 31, 38, 44, 47, 52, 58, 63, 70), [1] * 9),
 ):
     labels = {code: f"Labels are {', '.join(map(repr, classes))}."}
@@ -164,7 +164,7 @@ def leaking_column(kind, name, mean, sd, size, rng, codes):
 
 
 for code, column, kind, mean, sd, size in (
-    ("dominant-feature", "pathology_score", expression, 200, 30, 8),
+    ("dominant-feature", "pathology_score", expression, 200, 30, 16),
     ("dominant-feature", "tumour_area", panel, 50, 20, 8),
     ("suspicious-name", "patient_id", expression, 4000, 500, 4),
     ("suspicious-name", "survival_months", metabolomics, 60, 9, -4),
