@@ -11,8 +11,8 @@ from experiments.harness.cells import OK, Cell
 from experiments.harness.reporting import Claim, Item, Report, Row, TextTable, pick, values_of, verdict
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
-from minimaxrisk.analysis.scales import on_another_scale
-from minimaxrisk.guarantees.assumptions import near_copies
+from minimaxrisk.checks.scales import on_another_scale
+from minimaxrisk.samples.near_rows import near_copies
 
 NAME = "false-alarms"
 DOUBTS = ("copies", "scale")

@@ -19,7 +19,7 @@ proof.
 ``error_bound``, ``permutation_test``     how often it errs at most; what noise would do
 ``evaluate``                              this model on samples that it has not seen
 ``verify``, ``worst_case``                check a certificate; bound another rule
-``check_data``, ``check_batches``         doubts about the data
+``check_data``, ``check_batches``         data checks
 ``compare``, ``minimax_risk_path``        beside other classifiers; R* at all radii
 ========================================  ====================================================================
 """
@@ -36,11 +36,10 @@ if TYPE_CHECKING:
     from minimaxrisk import analysis, datasets, exceptions, guarantees, inspection, solvers
     from minimaxrisk.analysis.batches import check_batches
     from minimaxrisk.analysis.comparison import compare
-    from minimaxrisk.analysis.doubts import check_data
+    from minimaxrisk.analysis.data import check_data, training_scale
     from minimaxrisk.analysis.evaluation import evaluate
     from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
     from minimaxrisk.analysis.permutation_test import permutation_test
-    from minimaxrisk.analysis.training_scale import training_scale
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
     from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -93,13 +92,13 @@ _MODULE_OF = {
     "MinimaxRiskSelector": "estimators.selector",
     "PredictionSets": "estimators.prediction_sets",
     "check_batches": "analysis.batches",
-    "check_data": "analysis.doubts",
+    "check_data": "analysis.data",
     "compare": "analysis.comparison",
     "error_bound": "guarantees.error_bound",
     "evaluate": "analysis.evaluation",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
-    "training_scale": "analysis.training_scale",
+    "training_scale": "analysis.data",
     "verify": "guarantees.verification",
     "worst_case": "guarantees.worst_case",
 }

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from minimaxrisk.analysis.contrasts import class_contrasts
 from scipy import sparse, stats
 from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
-from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from minimaxrisk.analysis.doubts import Doubt
 from scipy.stats import binomtest
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk._utils.rounding import at_most, outward
-from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import ClassRates, Rate, looked_for, rates_of

@@ -10,6 +10,7 @@ import pandas as pd
 import polars
 import pyarrow
 import pytest
+from minimaxrisk.guarantees.assumptions import reason_against_independence, same_law_pvalue
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -28,7 +29,6 @@ from minimaxrisk._utils.row_digests import TO_HALF, row_digests
 from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees import PosedFit, assumptions
-from minimaxrisk.guarantees.assumptions import reason_against_independence, same_law_pvalue
 from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.error_bound import SHARES
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from minimaxrisk.guarantees.assumptions import near_copies
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees import assumptions
-from minimaxrisk.guarantees.assumptions import near_copies
 
 LABELS = np.repeat([0, 1], 20)
 

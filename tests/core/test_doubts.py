@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from minimaxrisk.analysis.contrasts import class_contrasts
+from minimaxrisk.analysis.doubts import doubt_about_estimates, doubts_about_numbers
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, check_data
 from minimaxrisk.analysis import columns, names, scales, synthetic, trivial_rules
-from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.analysis.doubts import doubt_about_estimates, doubts_about_numbers
 from minimaxrisk.datasets import make_expression
 
 # The data sets whose values are raw; those of the others are logarithms, or zeros and ones.

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from minimaxrisk.analysis.doubts import doubt_about_batches
 from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -23,7 +24,6 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
-from minimaxrisk.analysis.doubts import doubt_about_batches
 from problems import by_radii
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")

@@ -7,37 +7,29 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from minimaxrisk.analysis.batches import BatchCheck
     from minimaxrisk.analysis.comparison import Comparison
-    from minimaxrisk.analysis.doubts import Doubt
     from minimaxrisk.analysis.evaluation import ClassEvaluation, Estimate, Evaluation, ProbabilityCheck
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
     from minimaxrisk.analysis.permutation_test import PermutationTestResult
-    from minimaxrisk.analysis.training_scale import ScaleComparison, TrainingScale
 
 __all__ = [
     "BatchCheck",
     "ClassEvaluation",
     "Comparison",
-    "Doubt",
     "Estimate",
     "Evaluation",
     "MinimaxRiskPath",
     "PermutationTestResult",
     "ProbabilityCheck",
-    "ScaleComparison",
-    "TrainingScale",
 ]
 
 _MODULE_OF = {
     "BatchCheck": "batches",
     "ClassEvaluation": "evaluation",
     "Comparison": "comparison",
-    "Doubt": "doubts",
     "Estimate": "evaluation",
     "Evaluation": "evaluation",
     "MinimaxRiskPath": "minimax_risk_path",
     "PermutationTestResult": "permutation_test",
     "ProbabilityCheck": "evaluation",
-    "ScaleComparison": "training_scale",
-    "TrainingScale": "training_scale",
 }
 __getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

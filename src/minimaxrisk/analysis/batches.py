@@ -17,6 +17,7 @@ from minimaxrisk._utils.arguments import check_n_folds
 from minimaxrisk._utils.arrays import IntArray, columns_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
+from minimaxrisk.checks.batches import are_confounded
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.certified import Estimator, columns_used_by, fitted_for
 from minimaxrisk.guarantees.posed_fit import check_classes
@@ -70,8 +71,8 @@ class BatchCheck:
 
     @property
     def is_confounded(self) -> bool:
-        """Whether every batch holds one class only, so that batch and class cannot be separated."""
-        return bool(((self.counts > 0).sum(axis=1) == 1).all())
+        """Whether every batch holds one class only, and two batches or more have two samples or more."""
+        return are_confounded(self.counts)
 
     @property
     def is_predictable(self) -> bool:

@@ -34,9 +34,10 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
 from minimaxrisk._utils.environment import package_versions, require
 from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk.analysis.recognition import TrainingSketches
-from minimaxrisk.analysis.training_scale import TrainingScale
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.files.quality import LARGEST
+from minimaxrisk.checks import TrainingScale
+from minimaxrisk.checks.scales import MOSTLY_MISSING, share_missing
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
@@ -50,7 +51,6 @@ __all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_typ
 # Several times what the largest plausible model has: a million columns and ten classes are 80 MB of
 # coefficients, and as much for each of a few other attributes.
 MOST_BYTES = 1_000_000_000
-MOST_MISSING = 0.5  # of the values of a sample; with more there is nothing to tell its class by
 MANIFEST, FORMAT = "minimaxrisk.json", 1
 # What the description and a ``SavedModel`` call by the same name.
 DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
@@ -270,7 +270,7 @@ class SavedModel:
             True where more than half of the values are missing.
         """
         table = X if sparse.issparse(X) else np.asarray(X)
-        return share_missing(table[:, columns_read_by(self.classifier)]) > MOST_MISSING
+        return share_missing(table[:, columns_read_by(self.classifier)]) > MOSTLY_MISSING
 
 
 def _as_fitted(step: Any, X: Any) -> Any:
@@ -279,16 +279,6 @@ def _as_fitted(step: Any, X: Any) -> Any:
         return X
     pandas = require("pandas", extra="app", purpose="Models that were fitted on a data frame need")
     return pandas.DataFrame(X, columns=step.feature_names_in_)
-
-
-def share_missing(X: DataMatrix) -> FloatArray:
-    """The share of the values of each sample that are missing; 0 of no columns."""
-    if sparse.issparse(X):
-        gaps = sparse.coo_array(X)
-        counts = np.bincount(gaps.row[np.isnan(gaps.data)], minlength=X.shape[0])
-    else:
-        counts = np.isnan(X).sum(axis=1)
-    return np.asarray(counts / max(1, X.shape[1]))
 
 
 def save_model(model: SavedModel, path: str | Path) -> None:

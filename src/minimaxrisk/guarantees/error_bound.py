@@ -31,7 +31,6 @@ from minimaxrisk._utils.arguments import check_confidence, is_integer, is_number
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.guarantees.assumptions import reason_against_independence, reason_against_one_law
 from minimaxrisk.guarantees.certified import (
     OWN_RADII,
     Estimator,
@@ -62,6 +61,7 @@ from minimaxrisk.guarantees.statement import (
     without_probability,
 )
 from minimaxrisk.guarantees.verification import check_same_data, verify
+from minimaxrisk.samples.exchangeability import reason_against_independence, reason_against_one_law
 from minimaxrisk.samples.validation import TrainingData, check_labels, check_new_data, codes_of_groups
 
 ROUNDING = 1e-6  # of shares that people write down

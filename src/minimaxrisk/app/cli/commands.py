@@ -53,6 +53,7 @@ def fit_command(
     ignore: options.Ignore = None,
     groups: options.Groups = None,
     batch: options.Batch = None,
+    accept: options.Accept = None,
     impute: Annotated[
         Literal["median"] | None,
         typer.Option(help="Fill missing values, which are refused otherwise: --impute median"),
@@ -89,7 +90,7 @@ def fit_command(
       minimaxrisk fit genes.xlsx --target class --impute median --json
       minimaxrisk fit genes.csv --target class --permutations 999 --jobs -1
     """
-    console = Console(quiet=quiet)
+    console = Console(quiet=quiet, accepted=_conditions(accept))
     outputs = options.Outputs(report, genes, annotation, links, model=out, as_json=json)
     if wanted.has_rivals and report is None:
         raise typer.BadParameter("is part of a report; add --report report.html.", param_hint="--compare")
@@ -124,6 +125,18 @@ def fit_command(
         command=context.ensure_object(options.Invocation).command,
         console=console,
     )
+
+
+def _conditions(codes: Sequence[str] | None) -> Sequence[str]:
+    """Return the codes of conditions that the user answers, or refuse other codes."""
+    if not codes:
+        return ()
+    from minimaxrisk.checks import CODES, CONDITION  # noqa: PLC0415
+
+    if unknown := [code for code in codes if code not in CODES[CONDITION]]:
+        message = f"{unknown[0]!r} is not the code of a condition. Codes: {', '.join(CODES[CONDITION])}."
+        raise typer.BadParameter(message, param_hint="--accept")
+    return codes
 
 
 def _refuse_with_features(context: typer.Context, model: str) -> None:
@@ -382,6 +395,7 @@ def report_command(
             help="Permutations of the labels to compare R* with, 0 for none: --permutations 999",
         ),
     ] = options.PERMUTATIONS,
+    accept: options.Accept = None,
     wanted: Wanted,
     genes: options.Genes = None,
     annotation: options.Annotation = None,
@@ -402,7 +416,7 @@ def report_command(
       minimaxrisk report model.skops genes.csv --out report.html --folds 5
       minimaxrisk report model.skops genes.csv --compare
     """
-    console = Console(quiet=quiet)
+    console = Console(quiet=quiet, accepted=_conditions(accept))
     page = model.with_suffix(".html") if out is None else out
     outputs = options.Outputs(page, genes, annotation, links)
     if out is None and page.exists():

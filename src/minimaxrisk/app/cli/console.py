@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ import typer
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 if TYPE_CHECKING:
-    from minimaxrisk.analysis.doubts import Doubt
+    from minimaxrisk.checks import Finding
 
 STDIN = Path("-")
 GZIP = b"\x1f\x8b"  # how its files begin
@@ -56,16 +56,17 @@ def _duration(seconds: float) -> str:
 
 
 class Console:
-    """Notes, warnings and progress.
+    """Notes, findings of data checks, and progress.
 
-    A note is what was read, a warning what casts doubt on the result. Both are kept, since reports and JSON
-    hold them too.
+    A note is about what was read. Notes and findings are kept, since reports and JSON hold them too. The
+    conditions with ``accepted`` codes have been answered by the user.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, accepted: Collection[str] = ()) -> None:
         self.quiet = quiet
+        self.accepted = frozenset(accepted)
         self.notes: list[str] = []
-        self.warnings: list[Doubt] = []
+        self.findings: list[Finding] = []
         self._told_at = time.monotonic()
 
     def note(self, text: str) -> None:
@@ -76,15 +77,26 @@ class Console:
             if not self.quiet:
                 typer.echo(f"note: {text}", err=True)
 
-    def warn(self, doubt: Doubt) -> None:
-        """Something casts doubt on the result; shown with --quiet too."""
-        self.warnings.append(doubt)
-        mark, colour = ("WARNING", "red") if doubt.is_about_validity else ("warning", "yellow")
-        typer.secho(printable(f"{mark}: {doubt}"), err=True, fg=colour, bold=doubt.is_about_validity)
+    def report(self, findings: Iterable[Finding]) -> None:
+        """Show findings, with --quiet too: a veto or condition as a warning, and a note as a note."""
+        from minimaxrisk.checks import NOTE, VETO, with_answers  # noqa: PLC0415
+
+        for finding in with_answers(findings, self.accepted):
+            self.findings.append(finding)
+            is_note = finding.is_accepted or finding.severity == NOTE
+            mark, colour = ("note", None) if is_note else ("WARNING", "yellow")
+            colour = "red" if finding.severity == VETO else colour
+            text = printable(f"{mark} ({finding.code}): {finding}")
+            typer.secho(text, err=True, fg=colour, bold=finding.severity == VETO)
+
+    def note_unused_answers(self) -> None:
+        """Say which answers belong to no finding."""
+        for code in sorted(self.accepted.difference(finding.code for finding in self.findings)):
+            self.note(f"--accept {code} has no effect: there is no such finding.")
 
     def told(self) -> dict[str, Any]:
-        """Notes and warnings for JSON."""
-        return {"notes": self.notes, "warnings": self.warnings}
+        """Return notes and findings for JSON."""
+        return {"notes": self.notes, "findings": [finding.as_dict() for finding in self.findings]}
 
     def say(self, text: str) -> None:
         """A line for the user that is not kept."""

@@ -12,9 +12,7 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import dense_columns
-from minimaxrisk.analysis.doubts import doubts_about_data, unsettled
 from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
-from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json, printable
 from minimaxrisk.app.cli.new_samples import NewSamples, read_new_samples
@@ -25,6 +23,9 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.labels import refuse_other_spellings, spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.checks import ScaleComparison, StudyTable, veto_text
+from minimaxrisk.checks.duplicates import duplicate_findings
+from minimaxrisk.checks.names import source_findings
 from minimaxrisk.estimators.prediction_sets import ScoresOf
 from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words
@@ -53,9 +54,8 @@ def evaluate_and_write(
     new = read_new_samples(model, source, console, only_used=only_used, groups=groups)
     saved, study = new.saved, new.study
     _refuse_training_samples(new)
-    scale, doubts = new.compared(strict=strict, undone="No errors were counted")
-    for doubt in doubts:
-        console.warn(doubt)
+    scale, found_in_values = new.compared(strict=strict, undone="No errors were counted")
+    console.report(found_in_values)
     drift = _drift(new)
     if drift:
         console.note(drift)
@@ -66,9 +66,9 @@ def evaluate_and_write(
     for remark in spelt_otherwise(said.classes, y):
         console.note(remark)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
-    _warn_about_copies(new, y, console)
+    _report_dependence(new, y, console)
     found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=new.groups)
-    found = replace(found, doubt=unsettled(console.warnings))
+    found = replace(found, doubt=veto_text(console.findings))
     if report is not None:
         cohort = Cohort(
             evaluation=found,
@@ -80,7 +80,7 @@ def evaluate_and_write(
             n_features=len(saved.feature_names),
             is_on_scale=None if scale is None else ~scale.differs,
             drift=drift,
-            doubts=tuple(console.warnings),
+            warnings=tuple(console.findings),
             remarks=tuple(console.notes),
             command=command,
             versions=saved.versions,
@@ -125,13 +125,14 @@ def _refuse_training_samples(new: NewSamples) -> None:
         )
 
 
-def _warn_about_copies(new: NewSamples, y: np.ndarray, console: Console) -> None:
-    """Samples of the cohort that are not independent of each other."""
+def _report_dependence(new: NewSamples, y: np.ndarray, console: Console) -> None:
+    """Show the findings about samples of the cohort that are not independent of each other."""
     study = new.study
-    names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
-    for doubt in doubts_about_data(study.X, y, groups=new.groups, owners=study.owners, **names):
-        if doubt.kind in ("copies", "groups", "strata"):
-            console.warn(on_command_line(replace(doubt, kind="groups")))
+    table = StudyTable(
+        study.X, y, study.feature_names, study.sample_names, groups=new.named_groups, owners=study.owners
+    )
+    found = [*duplicate_findings(table), *source_findings(table)]
+    console.report(map(on_command_line, found))
 
 
 def _drift(new: NewSamples) -> str:

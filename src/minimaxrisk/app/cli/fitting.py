@@ -18,11 +18,11 @@ from minimaxrisk.app.cli.training import (
     guarantee_of,
     left_out_of,
     permutation_of,
+    report_on_data,
+    report_on_model,
     saved_model,
     together_of,
     train,
-    warn_about_data,
-    warn_about_model,
     with_prevalence,
 )
 from minimaxrisk.app.files import Study, read_training_study
@@ -66,7 +66,7 @@ def fit_and_write(
         console.note(remark)
     wanted = with_prevalence(wanted, study)
     together = together_of(study, columns, console)
-    warn_about_data(study, together, console)
+    report_on_data(study, together, console)
     annotations = annotations_of(outputs, study, console)
 
     clock.begin("fit")
@@ -78,7 +78,7 @@ def fit_and_write(
         classifier = choosing_radius(classifier, features, study, together, wanted)
     scaler = ClippedScaler() if scale == "clip" else None
     trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
-    warn_about_model(trained.fit, study, together, wanted, console)
+    report_on_model(trained.fit, study, together, wanted, console)
     clock.begin("permutation test")
     test = permutation_of(trained, wanted, console)
     clock.begin("guarantee")
@@ -89,6 +89,7 @@ def fit_and_write(
     if not has_report:
         wanted = replace(wanted, n_folds=0, n_radii=0, is_brief=True)
     findings = gather(trained.fit, study, wanted, together, console)
+    console.note_unused_answers()
     left_out = None if outputs.model is None else left_out_of(trained, asked, console)
     model = saved_model(trained, columns=columns, reading=source.reading, command=command, left_out=left_out)
     write_findings(findings, model, study, outputs, annotations=annotations, console=console, seconds=seconds)

@@ -11,14 +11,20 @@ from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
-from minimaxrisk.analysis.doubts import Doubt
-from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import Source
-from minimaxrisk.app.cli.stored import MOST_NAMED, filled, load_first, read_for_model, scaled
+from minimaxrisk.app.cli.stored import (
+    MOST_NAMED,
+    filled,
+    groups_of,
+    load_first,
+    read_for_model,
+    scaled,
+)
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.storage import SavedModel, checksums
+from minimaxrisk.checks import CONDITION, NOTE, VETO, Finding, ScaleComparison
 from minimaxrisk.estimators.prediction_sets import final_scores
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.left_out import is_in_set
@@ -38,57 +44,66 @@ class NewSamples:
     X: DataMatrix  # without gaps
     features: DataMatrix  # as the classifier takes them: scaled and clipped, if the model does that
     columns: np.ndarray | None  # those that were read; None for all
-    groups: np.ndarray | None  # which samples belong together, if that was said
+    named_groups: np.ndarray | None  # which samples belong together, if that was said
+    groups: np.ndarray | None  # these, with duplicates merged
     is_cohort: bool  # judged together, so that a few odd samples do not matter
 
-    def compared(self, *, strict: bool, undone: str) -> tuple[ScaleComparison | None, list[Doubt]]:
-        """Whether samples are like the training data; doubts about those that are not, or an error.
+    def compared(self, *, strict: bool, undone: str) -> tuple[ScaleComparison | None, list[Finding]]:
+        """Compare the samples with the training data; return findings about those that differ, or an error.
 
-        Samples without measurements are not, though filled they look so. ``undone`` says what the command
-        did not do where ``strict`` makes doubts errors.
+        Samples without measurements differ, though imputed they look alike. ``undone`` is what the command
+        did not do if ``strict`` makes findings errors.
         """
         trained, empty = self.saved.training_scale, self.saved.mostly_missing(self.study.X)
         scale = None if trained is None else trained.compare(self.X)
-        doubts = [self._of_measurements(empty)] if empty.any() else []
+        found = [self._of_measurements(empty)] if empty.any() else []
         if scale is not None and not scale.agrees:
-            doubts.append(self._of_scale(scale))
-        if strict and doubts:
-            raise ValueError(f"{' '.join(doubt.text for doubt in doubts)} {undone} (--strict).")
-        return scale and replace(scale, differs=scale.differs | empty), doubts
+            found.append(self._of_scale(scale))
+        if strict and found:
+            raise ValueError(f"{' '.join(finding.message for finding in found)} {undone} (--strict).")
+        return scale and replace(scale, differs=scale.differs | empty), found
 
-    def _of_measurements(self, empty: BoolArray) -> Doubt:
-        """Samples whose values are mostly those of the imputer."""
-        n, n_empty = len(empty), int(empty.sum())
-        what = (
-            f"{n_empty} of {counted(n, 'sample')} {'has' if n_empty == 1 else 'have'} hardly any measurement"
-        )
-        says = "its prediction says nothing about it" if n_empty == 1 else "predictions for them say nothing"
-        named = listed(self.study.sample_names[empty], MOST_NAMED)
+    def _of_measurements(self, empty: BoolArray) -> Finding:
+        """Return the finding about samples whose values are mostly imputed."""
         n_read = counted(len(columns_read_by(self.saved.classifier)), "column")
-        return Doubt(
-            kind="missing",
-            brief=what,
-            text=f"{self.study.source}: {what}, {named}: more than half of the {n_read} that the model uses "
-            f"are empty there. Medians of the training data stand in for them, so {says}.",
-            remedy=f"Measure again, or leave such samples out; {REFUSES}",
-            is_about_validity=self._is_about_all(n_empty),
+        return self._finding(
+            "empty-samples",
+            empty,
+            f"more than half of the {n_read} that the model uses are empty for "
+            f"{listed(self._names(empty), MOST_NAMED)}. Medians of the training data are used instead, so "
+            "that their predictions do not depend on measurements.",
+            f"Measure these samples again, or leave them out; {REFUSES}",
+            "have hardly any measurement",
         )
 
-    def _of_scale(self, scale: ScaleComparison) -> Doubt:
-        """Samples on another scale."""
-        study, n, n_differing = self.study, len(scale.differs), int(scale.differs.sum())
-        which = "" if scale.whole else f" These are {listed(study.sample_names[scale.differs], MOST_NAMED)}."
-        return Doubt(
-            kind="scale",
-            brief=f"{n_differing} of {counted(n, 'sample')} unlike the training data",
-            text=f"{study.source}: {scale.statement}{which}",
-            remedy=REFUSES,
-            is_about_validity=self._is_about_all(n_differing),
+    def _of_scale(self, scale: ScaleComparison) -> Finding:
+        """Return the finding about samples on another scale."""
+        which = "" if scale.whole else f" These are {listed(self._names(scale.differs), MOST_NAMED)}."
+        return self._finding(
+            "scale-mismatch",
+            scale.differs,
+            f"{scale.statement}{which}",
+            REFUSES,
+            "are unlike the training data",
         )
 
-    def _is_about_all(self, n_odd: int) -> bool:
-        """Whether so many odd samples cast doubt on what is said; always where each is told by itself."""
-        return not self.is_cohort or MOST_ODD * n_odd >= self.X.shape[0]
+    def _finding(self, code: str, which: BoolArray, what: str, remedy: str, claim: str) -> Finding:
+        """Return a finding: a veto about all samples, and a note about a few samples of a cohort."""
+        n, n_odd = len(which), int(which.sum())
+        is_about_all = not self.is_cohort or MOST_ODD * n_odd >= n
+        return Finding(
+            code,
+            message=f"{self.study.source}: {what}",
+            remedy=remedy,
+            claim=f"{n_odd} of {counted(n, 'sample')} {claim}",
+            severity=VETO if n_odd == n else CONDITION if is_about_all else NOTE,
+            samples=tuple(self._names(which)),
+            rows=tuple(np.flatnonzero(which).tolist()),
+            numbers={"n_samples": n_odd},
+        )
+
+    def _names(self, which: BoolArray) -> list[str]:
+        return [str(name) for name in self.study.sample_names[which]]
 
     def judged(
         self, confidence: float, console: Console, *, without: str
@@ -163,8 +178,9 @@ def read_new_samples(
     if columns is not None:
         study = _with_all_columns(saved, study, columns)
     X = filled(saved.imputer, study, console)
-    unit = None if groups is None else study.sample_columns[groups]
-    return NewSamples(saved, study, X, scaled(saved, X), columns, unit, is_cohort=needs_labels)
+    named = None if groups is None else study.sample_columns[groups]
+    merged = groups_of(study, groups) if needs_labels else named
+    return NewSamples(saved, study, X, scaled(saved, X), columns, named, merged, is_cohort=needs_labels)
 
 
 def _columns_to_read(saved: SavedModel, *, only_used: bool) -> np.ndarray | None:

@@ -153,6 +153,14 @@ OnlyUsed: TypeAlias = Annotated[
         help="Require only the columns that have a coefficient in the model; others may be absent.",
     ),
 ]
+Accept: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CODE",
+        help="Answer a condition of the verdict, by the code in its warning; may be repeated: "
+        "--accept dominant-feature",
+    ),
+]
 Strict: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -13,9 +13,7 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.rounding import percent
-from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.evaluation import SEED
-from minimaxrisk.analysis.training_scale import ScaleComparison
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.new_samples import NewSamples, read_new_samples
@@ -25,6 +23,7 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.storage import SavedModel
+from minimaxrisk.checks import Finding, ScaleComparison
 from minimaxrisk.guarantees.certified import OWN_RADII, can
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
@@ -118,12 +117,11 @@ def predict_and_write(
     """Predict, with notes on how far the predictions can be trusted."""
     new = read_new_samples(model, source, console, only_used=only_used, groups=groups, needs_labels=False)
     study, classifier, features = new.study, new.saved.classifier, new.features
-    scale, doubts = new.compared(strict=strict, undone="No predictions were written")
-    for doubt in doubts:
-        console.warn(doubt)
+    scale, found_in_values = new.compared(strict=strict, undone="No predictions were written")
+    console.report(found_in_values)
     known = new.are_known()
     if known.any():
-        console.warn(_already_known(study, known))
+        console.report([_already_known(study, known)])
     probabilities, is_possible = _possible(new, scale, confidence, console)
     found = Predictions(
         samples=study.sample_names,
@@ -167,20 +165,20 @@ def _possible(
     return None if probabilities is None else probabilities.round(DIGITS), is_possible
 
 
-def _already_known(study: Study, known: np.ndarray) -> Doubt:
-    """Training samples among those that are to be predicted."""
+def _already_known(study: Study, known: np.ndarray) -> Finding:
+    """Return the finding about training samples among those that are to be predicted."""
     n, n_known = len(known), int(known.sum())
-    if n_known == n:
-        which = "All samples are samples of the training data"
-    else:
-        are = "is a sample" if n_known == 1 else "are samples"
-        named = listed(study.sample_names[known], MOST_NAMED)
-        which = f"{n_known} of {n} samples {are} of the training data ({named})"
-    return Doubt(
-        kind="copies",
-        brief=f"{n_known} of {counted(n, 'sample')} were in the training data",
-        text=f"{study.source}: {which}: what is predicted for them says little about new samples.",
+    names = [str(name) for name in study.sample_names[known]]
+    return Finding(
+        "training-samples",
+        message=f"{study.source}: {n_known} of {counted(n, 'sample')} {'is' if n_known == 1 else 'are'} in "
+        f"the training data ({listed(names, MOST_NAMED)}). Predictions for them do not show how the model "
+        "works on new samples.",
         remedy="Leave them out before errors are counted.",
+        claim=f"{n_known} of {counted(n, 'sample')} were in the training data",
+        samples=tuple(names),
+        rows=tuple(np.flatnonzero(known).tolist()),
+        numbers={"n_samples": n_known},
     )
 
 

@@ -24,9 +24,9 @@ from minimaxrisk.app.cli.stored import (
 )
 from minimaxrisk.app.cli.training import (
     Together,
+    report_on_data,
+    report_on_model,
     together_of,
-    warn_about_data,
-    warn_about_model,
     with_prevalence,
 )
 from minimaxrisk.app.files import ReadOptions, Study
@@ -97,8 +97,8 @@ def report_and_write(
     together = together_of(study, SampleColumns(saved.groups, saved.batch), console)
     annotations = annotations_of(outputs, study, console)
     fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)
-    warn_about_data(study, together, console)
-    warn_about_model(fit, study, together, wanted, console)
+    report_on_data(study, together, console)
+    report_on_model(fit, study, together, wanted, console)
     findings = gather(fit, study, wanted, together, console)
     saved = replace(saved, command=command)  # the page names the command that made it
     write_findings(findings, saved, study, outputs, annotations=annotations, console=console)
@@ -110,10 +110,10 @@ def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, cons
     with console.stages("report") as part, console.warnings_as_notes():
         names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
         subject = Subject.of(fit, strata=together.strata, as_read=study.X, **names)
-        known = tuple(console.warnings)
-        findings = findings_of(subject, replace(wanted, progress=part.begin, doubts=known))
-    for doubt in findings.doubts[len(known) :]:
-        console.warn(doubt)
+        wanted = replace(wanted, progress=part.begin, warnings=tuple(console.findings))
+        findings = findings_of(subject, wanted)
+    console.report(findings.warnings[len(console.findings) :])
+    findings = replace(findings, warnings=tuple(console.findings))
     folds = findings.cross_validation
     if folds is not None and folds.n_folds < wanted.n_folds:
         sizes = sizes_of_classes(fit.model, study.y, together.groups)

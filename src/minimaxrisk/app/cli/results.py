@@ -26,16 +26,13 @@ from minimaxrisk.app.report.findings import FeatureTable, held_out_of
 from minimaxrisk.app.report.phrases import clipping, misclassified, p_value, shortened, sure_or_not
 from minimaxrisk.app.report.tables import rival_table
 from minimaxrisk.app.report.verdict import (
-    DOUBTED,
     NO_BOUND,
     NOT_BETTER,
     PREDICT,
     about_ball,
     beats_majority,
-    believed_error,
     best_bound,
     by_class,
-    contradicting_hold_out,
     headline,
     majority_claim,
     r_star_claim,
@@ -113,13 +110,10 @@ def fit_as_text(
 
 
 def _left_out(findings: Findings) -> list[str]:
-    """Errors on left-out samples; those of the hold-out where it contradicts the cross-validation."""
+    """Errors on left-out samples."""
     folds, rates = findings.cross_validation, "left-out, by class"
     if folds is None:
         return []
-    if (believed := believed_error(findings)) is not None:
-        value, counts = believed
-        return [*_lines("hold-out", f"{value}: {counts}"), *_lines(rates, *_rates(findings), DOUBTED)]
     texts = [misclassified(folds.n_wrong, len(folds.own))]
     if folds.left_out is not None:
         texts = [f"{texts[0]};", sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE)]
@@ -224,14 +218,13 @@ def _left_out_as_json(findings: Findings) -> dict[str, Any] | None:
 
 
 def _hold_out_as_json(findings: Findings) -> dict[str, Any] | None:
-    """The counts of the hold-out, and whether these are to be believed instead of the cross-validation."""
+    """Return the counts of the hold-out."""
     counts = held_out_of(findings.guarantee)
     if counts is None:
         return None
     return {
         **counts._asdict(),
         "predict_error": counts.error,
-        "contradicts_cross_validation": contradicting_hold_out(findings) is not None,
     }
 
 

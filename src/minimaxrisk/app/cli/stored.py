@@ -23,6 +23,7 @@ from minimaxrisk.app.report.phrases import clipping
 from minimaxrisk.app.storage import SavedModel, checksums, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
 from minimaxrisk.guarantees.verification import verify
+from minimaxrisk.samples.equal_rows import duplicate_rows, groups_with_duplicates
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
 MOST_NAMED = 5  # samples, columns or labels in a message
@@ -180,13 +181,21 @@ def _not_trained(study: Study, places: np.ndarray, n_trained: int) -> str:
     return f"{_not_those(study)}{'; '.join(told)}."
 
 
+def groups_of(study: Study, column: str | None) -> np.ndarray | None:
+    """Return the groups of a column, with duplicates of one class merged; None without either."""
+    named = None if column is None else study.sample_columns[column]
+    y = np.asarray(study.y)
+    pairs = [(i, j) for i, j in duplicate_rows(study.X) if y[i] == y[j]]
+    return groups_with_duplicates(len(y), pairs, named) if pairs else named
+
+
 def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:
     """Recompute the bounds of a stored model from its training data; exit status 1 if they do not hold."""
     saved = load_first(model)
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
     study, X, difference = as_trained(saved, study, X)
-    groups = None if saved.groups is None else study.sample_columns[saved.groups]
+    groups = groups_of(study, saved.groups)
     certificate = verify(saved.classifier, scaled(saved, X), study.y, groups=groups)
     problems = [*certificate.problems, *scaler_problems(saved, X)]
     holds = not problems and difference is None

@@ -10,29 +10,27 @@ from typing import Any
 import numpy as np
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk._utils.arguments import counted, listed
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.rounding import outward
 from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
-from minimaxrisk.analysis.doubts import Doubt, doubt_about_batches, doubts_about_data, doubts_about_model
+from minimaxrisk.analysis.data import evidence_of, findings_of_batches, training_scale
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.analysis.recognition import sketched
-from minimaxrisk.analysis.training_scale import training_scale
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.options import SampleColumns
-from minimaxrisk.app.cli.stored import as_in_training, filled
+from minimaxrisk.app.cli.stored import as_in_training, filled, groups_of
 from minimaxrisk.app.files import ReadOptions, Study
-from minimaxrisk.app.files.labels import alike
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
 from minimaxrisk.app.storage import (
-    MOST_MISSING,
     SavedModel,
     checksums,
     current_versions,
     fingerprint,
-    share_missing,
 )
+from minimaxrisk.checks import CONDITION, Finding, StudyTable, findings_of_model, findings_of_table
+from minimaxrisk.checks.names import BATCH
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
@@ -47,9 +45,13 @@ IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its col
 
 @dataclass(frozen=True)
 class Together:
-    """Patients and batches of the samples; ``strata`` are the batches if labels can be permuted within."""
+    """Patients and batches of the samples; ``strata`` are the batches if labels can be permuted within.
+
+    ``named_groups`` are those that the user named, and ``groups`` these with duplicates merged.
+    """
 
     groups: np.ndarray | None = None
+    named_groups: np.ndarray | None = None
     batch: np.ndarray | None = None
     strata: np.ndarray | None = None
 
@@ -68,87 +70,71 @@ class Trained:
     together: Together
 
 
-# What a remedy is on the command line, by the kind of doubt.
-OPTIONS = {
-    "copies": "--groups COLUMN",
-    "groups": "--groups COLUMN",
-    "strata": "--batch COLUMN",
-    "missing": "--impute median",
-}
-# The same, for doubts about columns.
+# The options that do what a remedy asks for, by the code of the finding; columns follow the first ones.
 OPTIONS_OF_COLUMNS = {
-    "leak": "ignore",
-    "clinical": "ignore",
-    "batch": "batch",
-    "groups": "groups",
-    "strata": "batch",
+    "label-copy": "ignore",
+    "near-label-copy": "ignore",
+    "running-number": "ignore",
+    "suspicious-name": "ignore",
+    "clinical-name": "ignore",
+    "dominant-feature": "ignore",
+    "repeated-sources": "groups",
+}
+OPTIONS = {
+    "near-duplicates": "--groups COLUMN",
+    "source-names": "--groups COLUMN",
+    "missing-code": "--impute median",
 }
 
 
-def on_command_line(doubt: Doubt) -> Doubt:
-    """The doubt, its remedy with the option that does it."""
-    option = OPTIONS.get(doubt.kind)
-    if doubt.columns and doubt.kind in OPTIONS_OF_COLUMNS:
-        option = spelled(COMMAND_LINE, OPTIONS_OF_COLUMNS[doubt.kind], *doubt.columns)
-    if option is None:
-        return doubt
-    return replace(doubt, remedy=f"{doubt.remedy.removesuffix('.')} ({option}).")
-
-
-def warn_about_data(study: Study, together: Together, console: Console) -> None:
-    """Warn of what the data alone cast doubt on."""
-    y, groups = np.asarray(study.y), together.groups
-    warn_about_empty_samples(study, console)
-    warn_about_spellings(study, console)
-    names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
-    for doubt in doubts_about_data(
-        study.X, y, groups=groups, batch=together.batch, owners=study.owners, **names
-    ):
-        console.warn(on_command_line(doubt))
-
-
-def warn_about_spellings(study: Study, console: Console) -> None:
-    """Warn of classes that are likely to be one."""
-    for names in alike(np.unique(np.asarray(study.y))):
-        what = f"{listed(names[:-1])} and {names[-1]!r}"
-        console.warn(
-            Doubt(
-                kind="labels",
-                brief=f"{what} may be one class",
-                text=f"{study.source}: {what} are taken as different classes, and may be spellings of one.",
-                remedy="If they are one class, write them alike; if not, give them names that differ more.",
-            )
+def on_command_line(finding: Finding) -> Finding:
+    """Return the finding with the options of the command line in its remedy."""
+    if finding.code == "duplicates":
+        return replace(
+            finding, remedy="They count as one group: they are in one fold, and are one unit in bounds."
         )
+    options = [OPTIONS[finding.code]] if finding.code in OPTIONS else []
+    if finding.columns and (option := OPTIONS_OF_COLUMNS.get(finding.code)):
+        kind = finding.numbers.get("kind")
+        option = "batch" if kind == BATCH or "strata" in str(finding.numbers.get("kept_by")) else option
+        options.append(spelled(COMMAND_LINE, option, *finding.columns))
+    if finding.severity == CONDITION:
+        options.append(f"if the condition holds, --accept {finding.code}")
+    if not options:
+        return finding
+    return replace(finding, remedy=f"{finding.remedy.removesuffix('.')} ({'; '.join(options)}).")
 
 
-def warn_about_empty_samples(study: Study, console: Console) -> None:
-    """Warn of samples that an imputer would make up."""
-    empty = share_missing(study.X) > MOST_MISSING
-    if empty.any():
-        n, n_empty = len(empty), int(empty.sum())
-        what = f"{n_empty} of {counted(n, 'sample')} {'has' if n_empty == 1 else 'have'} hardly any value"
-        console.warn(
-            Doubt(
-                kind="missing",
-                brief=what,
-                text=f"{what}, {listed(study.sample_names[empty])}: more than half of the columns are empty "
-                "there, and medians in their place say nothing about the class.",
-                remedy="Measure again, or leave such samples out.",
-                is_about_validity=False,
-            )
-        )
+def table_of(study: Study, together: Together) -> StudyTable:
+    """Return what the data checks look at."""
+    return StudyTable(
+        study.X,
+        np.asarray(study.y),
+        study.feature_names,
+        study.sample_names,
+        groups=together.named_groups,
+        batch=together.batch,
+        owners=study.owners,
+    )
 
 
-def warn_about_model(
+def report_on_data(study: Study, together: Together, console: Console) -> None:
+    """Show what the data checks find without a model."""
+    console.report(map(on_command_line, findings_of_table(table_of(study, together))))
+
+
+def report_on_model(
     fit: PosedFit, study: Study, together: Together, wanted: Wanted, console: Console
 ) -> None:
-    """Warn of what the columns that the model uses give away, and of batches."""
-    for doubt in doubts_about_model(fit.model, fit.X, fit.y, feature_names=study.feature_names):
-        console.warn(on_command_line(doubt))
+    """Show what the data checks find in the columns that the model uses, and in batches."""
+    found = findings_of_model(
+        table_of(study, together), evidence_of(fit.model), filled=fit.X, known=console.findings
+    )
+    console.report(map(on_command_line, found))
     if together.batch is None:
         return
     with console.stages("batches"):
-        found = check_batches(
+        of_batches = check_batches(
             fit.model,
             fit.X_transformed,
             fit.y,
@@ -158,11 +144,8 @@ def warn_about_model(
             random_state=wanted.random_state,
             n_jobs=wanted.n_jobs,
         )
-    of_batches = doubt_about_batches(found)
-    if of_batches is None:
-        console.note(found.statement)
-    else:
-        console.warn(of_batches)
+    console.note(of_batches.statement)
+    console.report(findings_of_batches(of_batches))
 
 
 def train(
@@ -298,26 +281,27 @@ def saved_model(
 
 
 def together_of(study: Study, columns: SampleColumns, console: Console) -> Together:
-    """The patients and batches of a study, with notes on what cannot be kept together."""
-    groups = None if columns.groups is None else study.sample_columns[columns.groups]
+    """Return the patients and batches of a study, with notes on what cannot be kept together."""
+    named = None if columns.groups is None else study.sample_columns[columns.groups]
     batch = None if columns.batch is None else study.sample_columns[columns.batch]
     y = np.asarray(study.y)
-    if groups is not None:
-        mixed = _mixed_groups(groups, y, columns, study)
+    if named is not None:
+        mixed = _mixed_groups(named, y, columns, study)
         exchanged = (
             f" Labels are permuted within the {mixed} of them that have both classes." if mixed else ""
         )
         console.note(
-            f"{len(set(groups))} groups of {len(groups)} samples by {columns.groups!r} stay together in "
+            f"{len(set(named))} groups of {len(named)} samples by {columns.groups!r} stay together in "
             f"folds, hold-outs and permutations, and the radii count groups.{exchanged}"
         )
+    groups = groups_of(study, columns.groups)
     strata = None
     if batch is not None:
         why = _why_not_within(batch, groups, y)
         strata = batch if why is None else None
         where = "within batches" if why is None else f"over all samples: {why}"
         console.note(f"Batches by {columns.batch!r}. The permutation test permutes labels {where}.")
-    return Together(groups, batch, strata)
+    return Together(groups, named, batch, strata)
 
 
 def _mixed_groups(groups: np.ndarray, y: np.ndarray, columns: SampleColumns, study: Study) -> int:

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.analysis.names import BATCH, column_kind, odd_names
 from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
 from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
 from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, spelt_differently, transpose_hint
 from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, ReadOptions, merge_advice, spell
+from minimaxrisk.checks.names import BATCH, column_kind, odd_names
 
 MOST_IGNORED = 3  # columns that advice names
 HOW = {

@@ -14,7 +14,6 @@ import numpy as np
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk.analysis.names import names_an_owner
 from minimaxrisk.app.files.cells import (
     TextArray,
     is_identifier,
@@ -28,6 +27,7 @@ from minimaxrisk.app.files.matching import match_samples
 from minimaxrisk.app.files.messages import COMMAND_LINE, folded, nearest, repeated
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
 from minimaxrisk.app.files.study import LOOSE, LabelTable, ReadRequest, spell
+from minimaxrisk.checks.names import names_an_owner
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
 LOST = re.compile(r"(?<=\w)\?+(?=\w)|\ufffd+")  # letters that an encoding lost; AML? is a doubt

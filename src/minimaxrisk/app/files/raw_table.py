@@ -12,7 +12,6 @@ import numpy as np
 
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.arrays import DataMatrix
-from minimaxrisk.analysis.names import names_an_owner
 from minimaxrisk.app.files.cells import (
     TextArray,
     explained,
@@ -34,6 +33,7 @@ from minimaxrisk.app.files.study import (
     merge_advice,
     spell,
 )
+from minimaxrisk.checks.names import names_an_owner
 
 
 class FirstColumn(NamedTuple):

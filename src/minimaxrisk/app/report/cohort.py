@@ -11,12 +11,12 @@ from sklearn.metrics import roc_curve
 
 from minimaxrisk._utils.arrays import BoolArray
 from minimaxrisk._utils.rounding import percent
-from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.evaluation import Estimate, Evaluation, lead_of
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.page import asset, content_policy, require, template
 from minimaxrisk.app.report.phrases import capital, count, isolate, listed, none_or, quoted, shortened
 from minimaxrisk.app.report.vega import more_colours
+from minimaxrisk.checks import Finding
 from minimaxrisk.inspection.chart import class_colour
 
 STRONGEST = (
@@ -27,7 +27,7 @@ STRONGEST = (
 )
 LONGEST = 24  # letters of a name of a class on the first screen
 MOST_TO_LOOK_AT, MOST_FEATURES = 5, 8
-WORTH_NOTHING = "Read the warnings first: as long as they are not settled, the numbers may mean nothing."
+WORTH_NOTHING = "Read the warnings first. Until they are resolved, the numbers may mean nothing."
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Cohort:
     features: Sequence[str]  # that the model uses, the most important first
     n_features: int  # that it was fitted on
     drift: str  # how far the used columns are from those of the training data, in words
-    doubts: Sequence[Doubt] = ()
+    warnings: Sequence[Finding] = ()
     remarks: Sequence[str] = ()
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)

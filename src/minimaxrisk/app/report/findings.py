@@ -17,13 +17,13 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
-from minimaxrisk.analysis.doubts import Doubt
 from minimaxrisk.analysis.evaluation import lead_of
-from minimaxrisk.analysis.scales import are_intensities, largest_count, stored
 from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
+from minimaxrisk.checks import Finding
+from minimaxrisk.checks.contrasts import Contrasts
+from minimaxrisk.checks.scales import are_intensities, largest_count, stored
 from minimaxrisk.guarantees.certified import MEMBERS, can
 from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound
 from minimaxrisk.inspection import (
@@ -548,8 +548,8 @@ class Findings:
         Why there are none although they were asked for.
     guarantee : ErrorBound or None
         Bounds on the error for new samples, without the models that they are about.
-    doubts : tuple of Doubt
-        What casts doubt on all of this.
+    warnings : tuple of Finding
+        What the data checks found.
     seconds : mapping of str to float
         What each part took.
     """
@@ -577,7 +577,7 @@ class Findings:
     rivals: Rivals | None
     rivals_skipped: str | None
     guarantee: ErrorBound | None
-    doubts: tuple[Doubt, ...]
+    warnings: tuple[Finding, ...]
     seconds: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:

@@ -85,9 +85,6 @@ def _left_out_error(findings: Findings) -> Entry:
         majority = (
             f"at the given prevalence {there:.1%}, and always predicting {_quoted(common)} there: {error:.1%}"
         )
-    if (believed := verdict.believed_error(findings)) is not None:
-        value, counts = believed
-        return Entry("Error on held-out samples", value, f"{counts}; {majority}")
     low, high = outward(*folds.approximate_interval(), ".1%")
     interval = f"{low} to {high}" if folds.n_wrong else f"up to {high}"
     return Entry(
@@ -105,7 +102,6 @@ def _by_class(findings: Findings) -> Entry:
     if found is None:
         return Entry(name, "–", NOT_COMPUTED)
     balanced = f"{found.balanced_accuracy:.1%}"
-    doubt = "" if verdict.contradicting_hold_out(findings) is None else f"; {verdict.DOUBTED}"
     rates = {one.name: one.rates.sensitivity for one in classes if one.rates is not None}
     known = {name: rate for name, rate in rates.items() if rate is not None}
     if not is_pair:
@@ -115,7 +111,7 @@ def _by_class(findings: Findings) -> Entry:
             name,
             balanced,
             f"the mean over classes of the share found; the least: {rate.n_right} of {rate.n} "
-            f"{_quoted(worst)}, roughly {rate.interval}{doubt}",
+            f"{_quoted(worst)}, roughly {rate.interval}",
         )
     ill = looked_for(findings.data.classes)
     names = findings.data.classes[ill], findings.data.classes[1 - ill]
@@ -125,7 +121,7 @@ def _by_class(findings: Findings) -> Entry:
         f"{sensitivity.value:.1%} / {specificity.value:.1%}",
         f"{_missed(sensitivity)} {looked} missed (roughly {sensitivity.interval} found); "
         f"{_missed(specificity)} {other} called {looked} (roughly {specificity.interval} not); "
-        f"balanced accuracy {balanced}{doubt}",
+        f"balanced accuracy {balanced}",
     )
 
 
@@ -213,7 +209,7 @@ MOST_LONE, MANY = 1, 100
 
 def is_lone(findings: Findings) -> bool:
     """Whether one feature of very many decides alone, and no warning names it."""
-    named = {name for one in findings.doubts for name in one.columns}
+    named = {name for one in findings.warnings for name in one.columns}
     is_alone = findings.fit.n_selected <= MOST_LONE and findings.data.n_features >= MANY
     return is_alone and not named & set(findings.features.names)
 

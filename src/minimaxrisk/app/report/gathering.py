@@ -24,7 +24,6 @@ from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare, usual_rivals
-from minimaxrisk.analysis.contrasts import Contrasts, class_contrasts
 from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
     cross_validated_error,
@@ -33,7 +32,7 @@ from minimaxrisk.analysis.cross_validation import (
     sizes_of_classes,
     stratified_folds,
 )
-from minimaxrisk.analysis.doubts import Doubt, check_data, doubt_about_estimates, doubts_about_numbers
+from minimaxrisk.analysis.data import evidence_of
 from minimaxrisk.analysis.minimax_risk_path import path_of
 from minimaxrisk.analysis.permutation_test import (
     PermutationTestResult,
@@ -48,7 +47,6 @@ from minimaxrisk.app.report.findings import (
     RadiusSummary,
     Rivals,
     fold_change_of,
-    held_out_of,
     list_suspects,
     summarise_classes,
     summarise_data,
@@ -59,6 +57,8 @@ from minimaxrisk.app.report.findings import (
     volcano_of,
 )
 from minimaxrisk.app.report.phrases import clipping, listed
+from minimaxrisk.checks import Finding, StudyTable, findings_of_folds, findings_of_model, findings_of_table
+from minimaxrisk.checks.contrasts import Contrasts, class_contrasts
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii, n_features_at
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.certified import (
@@ -116,7 +116,7 @@ DETECTABLE = 2.0
 class Wanted:
     """How much is computed; ``is_brief`` leaves out the worst case of ``predict`` where R* is a score.
 
-    ``doubts`` are those that were found before; left-out samples may add some.
+    ``warnings`` were found before; left-out samples may add some.
     """
 
     n_permutations: int = 199
@@ -130,7 +130,7 @@ class Wanted:
     prevalence: Mapping[Any, float] | None = None
     has_rivals: bool = False
     progress: Callable[[str], object] | None = None
-    doubts: tuple[Doubt, ...] | None = None
+    warnings: tuple[Finding, ...] | None = None
     is_brief: bool = False
 
     def __post_init__(self) -> None:
@@ -189,7 +189,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         rivals=rivals,
         rivals_skipped=no_folds if wanted.has_rivals else None,
         guarantee=guarantee,
-        doubts=_doubts(subject, wanted, folds, guarantee),
+        warnings=_warnings(subject, wanted, folds),
         seconds=clock.end(),
     )
 
@@ -224,25 +224,22 @@ def _fold_change(subject: Subject, contrasts: Contrasts) -> FoldChange:
     return fold_change_of(subject.described, contrasts, is_measured=is_measured)
 
 
-def _doubts(
-    subject: Subject, wanted: Wanted, folds: CrossValidatedError | None, guarantee: ErrorBound | None
-) -> tuple[Doubt, ...]:
-    """What the data cast doubt on, what the used columns give away, and what left-out samples show."""
-    y, found = subject.fit.y, wanted.doubts
-    names = {"feature_names": subject.feature_names, "sample_names": subject.sample_names}
-    if found is None:
-        X, groups = subject.described, subject.fit.groups
-        found = check_data(X, y, model=subject.fit.model, groups=groups, **names)
-    if folds is None:
-        return found
-    if not any(one.is_about_validity and one.kind in ("trivial", "scale", "leak") for one in found):
-        X = subject.described if subject.as_read is None else subject.as_read
-        found += tuple(doubts_about_numbers(X, y, left_out=folds, sample_names=subject.sample_names))
-    held_out = held_out_of(guarantee)
-    if held_out is None:
-        return found
-    doubt = doubt_about_estimates(folds.n_wrong, len(folds.own), *held_out)
-    return found if doubt is None else (*found, doubt)
+def _warnings(subject: Subject, wanted: Wanted, folds: CrossValidatedError | None) -> tuple[Finding, ...]:
+    """Return the findings of the data checks, with those that validation folds add."""
+    fit = subject.fit
+    table = StudyTable(
+        subject.described if subject.as_read is None else subject.as_read,
+        np.asarray(fit.y),
+        subject.feature_names,
+        subject.sample_names,
+        groups=fit.groups,
+    )
+    scores = None if folds is None else folds.scores
+    evidence = evidence_of(fit.model, None if folds is None else folds.predicted, scores)
+    if wanted.warnings is not None:
+        return (*wanted.warnings, *findings_of_folds(table, evidence, known=wanted.warnings))
+    found = findings_of_table(table)
+    return (*found, *findings_of_model(table, evidence, filled=subject.described, known=found))
 
 
 def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -> FitSummary:

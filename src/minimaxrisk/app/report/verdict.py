@@ -10,12 +10,13 @@ the probabilities of ``predict_proba``.
 
 from __future__ import annotations
 
+from minimaxrisk._utils.arguments import counted
 from minimaxrisk._utils.rounding import at_least, at_most, percent
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
-from minimaxrisk.analysis.doubts import doubt_about_estimates, unsettled
 from minimaxrisk.app.report.clinical import looked_for
-from minimaxrisk.app.report.findings import Findings, HeldOut, held_out_of
+from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import capital, count, listed, quoted, shortened
+from minimaxrisk.checks import open_conditions, veto_text
 from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
 
 PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
@@ -104,29 +105,6 @@ def evidence(findings: Findings) -> str:
     return noise
 
 
-def contradicting_hold_out(findings: Findings) -> HeldOut | None:
-    """The hold-out, if it errs so much more often than the cross-validation that it is to be believed."""
-    folds, held_out = findings.cross_validation, held_out_of(findings.guarantee)
-    if folds is None or held_out is None:
-        return None
-    return held_out if doubt_about_estimates(folds.n_wrong, len(folds.own), *held_out) else None
-
-
-# What is added to rates of left-out samples then.
-DOUBTED = "by the cross-validation, which the hold-out contradicts"
-
-
-def believed_error(findings: Findings) -> tuple[str, str] | None:
-    """The error on the hold-out and its counts in words, where it contradicts the cross-validation."""
-    folds, held_out = findings.cross_validation, contradicting_hold_out(findings)
-    if folds is None or held_out is None:
-        return None
-    return f"{held_out.error:.1%}", (
-        f"{held_out.n_errors:,} of {held_out.n_test:,} wrong, {held_out.n_train:,} to learn from; "
-        f"the cross-validation says {folds.errors[1]:.1%}, which this contradicts"
-    )
-
-
 def standing(findings: Findings) -> str:
     """``bound``, ``score``, or ``given`` where the radii are the user's own."""
     if findings.radius.rule == "array":
@@ -153,12 +131,22 @@ ANSWERS = {
 }
 
 
-NO_BOUND = "no bound holds before the warning is settled"
+NO_BOUND = "not reported until the warning is resolved"
 
 
 def veto(findings: Findings) -> str | None:
-    """What has to be settled before the result can mean anything; None if nothing has to."""
-    return unsettled(findings.doubts) or None
+    """Return the sentence that replaces the verdict, or None without a veto."""
+    return veto_text(findings.warnings) or None
+
+
+def condition(findings: Findings) -> str | None:
+    """Return the sentence that names the most serious condition that nobody has answered, if there is one."""
+    conditions = open_conditions(findings.warnings)
+    if not conditions:
+        return None
+    n_more = len(conditions) - 1
+    more = f" ({counted(n_more, 'more condition')} among the warnings)" if n_more else ""
+    return f"Promising, provided that {conditions[0].claim}{more}."
 
 
 def headline(findings: Findings) -> str:
@@ -170,7 +158,9 @@ def headline(findings: Findings) -> str:
     if says_nothing(findings):
         return "No: with these settings no feature can be told from chance, so there is nothing to use."
     kind = evidence(findings)
-    return _how_far(findings) if kind == "signal" else ANSWERS[kind]
+    if kind != "signal":
+        return ANSWERS[kind]
+    return condition(findings) or _how_far(findings)
 
 
 def _how_far(findings: Findings) -> str:
@@ -193,8 +183,6 @@ def _why_no_test(findings: Findings, folds: CrossValidatedError, weak: str) -> s
         return f"there is signal, but most samples of {weak} were misclassified"
     if folds.errors[1] > MANY_ERRORS:
         return "there is signal, but single samples are often misclassified"
-    if contradicting_hold_out(findings) is not None:
-        return "two estimates of the error contradict each other, and the larger one is to be believed"
     return ""
 
 

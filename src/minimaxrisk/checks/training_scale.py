@@ -29,15 +29,11 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.stats import spearmanr
-from sklearn.utils import check_array
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, dense_columns
-from minimaxrisk.guarantees.assumptions import numbers_of
-from minimaxrisk.guarantees.certified import Estimator, columns_used_by, fitted_for
-from minimaxrisk.guarantees.posed_fit import check_classes
-from minimaxrisk.samples.validation import check_training_data, columns_of_frame, readable
+from minimaxrisk.samples.equal_rows import numbers_of
+from minimaxrisk.samples.validation import columns_of_frame, readable
 
 # Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.3% of the honest
 # samples are beyond these limits, and all of those in logarithms, 100 times as large or standardised.
@@ -182,7 +178,7 @@ class TrainingScale:
             If X has another number of columns, or columns with other names or in another order.
         """
         X = readable(X)
-        names, table = _names_of(X), numbers_of(X)
+        names, table = text_names(X), numbers_of(X)
         if table is None:
             raise ValueError(
                 "X must be a table of numbers; encode other columns as the training data have them."
@@ -277,70 +273,20 @@ class TrainingScale:
                 yield f"values about {_rounded(ratio)} times as large", lambda x: x / ratio
 
 
-def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
-    """Are new samples on the scale of the training data? ``.compare(X_new)`` of the result says so.
-
-    To be asked before a model is applied to them: a model of raw intensities answers to logarithms with
-    confidence, and wrongly.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted classifier of this library, alone, at the end of a pipeline that keeps the columns, or in a
-        search.
-    X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features)
-        The instances that it was fitted on.
-    y : array-like of shape (n_samples,)
-        Their labels.
-    before_scaling : {ndarray, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        The same columns, filled but before a scaler, where new samples are to be compared before it: behind
-        one that clips, all scales look alike.
-
-    Returns
-    -------
-    TrainingScale or None
-        None for a model that uses no column: it says the same of every sample.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from minimaxrisk import MinimaxRiskClassifier, training_scale
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = MinimaxRiskClassifier().fit(X[:400], y[:400])
-    >>> scale = training_scale(model, X[:400], y[:400])
-    >>> int(scale.compare(X[400:]).differs.sum())
-    0
-    >>> scale.compare(100 * X[400:401]).whole
-    True
-    """
-    fitted, before = fitted_for(model, "training_scale")
-    X = readable(X)
-    data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
-    check_classes(fitted, data.classes)
-    seen = data.X if before_scaling is None else before_scaling
-    if before is not None and before_scaling is None:
-        seen = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite="allow-nan")
-        if not sparse.issparse(seen) and np.isnan(seen).any():
-            raise ValueError(
-                "X has missing values: pass before_scaling=X_filled, which the imputer of the pipeline makes "
-                "of X, and compare new samples that it has filled."
-            )
-        if seen.shape[1] != fitted.n_features_in_:
-            raise ValueError(
-                "the steps of the pipeline make other columns than those of X, in which new samples come; "
-                "pass its last step and the transformed X, and compare transformed samples."
-            )
-    columns = columns_used_by(fitted)
+def scale_of(
+    X: DataMatrix, columns: IntArray, feature_names: np.ndarray | None = None
+) -> TrainingScale | None:
+    """Return the scale of the ``columns`` that a model uses of its training data; None without columns."""
     if not len(columns):
         return None
-    n, n_features = seen.shape
-    used = dense_columns(seen, columns)
+    n, n_features = X.shape
+    used = dense_columns(X, columns)
     means, spread = used.mean(axis=0), used.std(axis=0)
     spread[spread == 0.0] = 1.0
     offsets = (used - means) / spread * (n / (n - 1))  # from the mean of the other samples
     places = np.linspace(0, n_features - 1, min(MOST_COLUMNS, n_features)).astype(np.intp)
     compared = np.union1d(places, columns)
-    values = dense_columns(seen, compared)
+    values = dense_columns(X, compared)
     few = np.linspace(0, n - 1, min(SEVERAL, n // 2)).astype(np.intp)
     usual = _likeness(values[few].mean(axis=0), np.delete(values, few, axis=0).mean(axis=0))
     is_clear = len(compared) >= FEWEST_COLUMNS and usual >= CLEAR_LIKENESS
@@ -356,12 +302,12 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
         compared_means=values.mean(axis=0),
         likeness=SMALLEST_LIKENESS * usual if is_clear else -1.0,
         likeness_of_one=_limit_alone(values),
-        feature_names=_names_of(X),
+        feature_names=feature_names,
     )
 
 
-def _names_of(X: Any) -> np.ndarray | None:
-    """The names of the columns of a frame; as in scikit-learn they count if all are texts."""
+def text_names(X: Any) -> np.ndarray | None:
+    """Return the names of the columns of a frame; as in scikit-learn they count if all are texts."""
     names = columns_of_frame(X)[0]
     return np.array(names) if names and all(isinstance(name, str) for name in names) else None
 
