@@ -10,7 +10,6 @@ import pandas as pd
 import polars
 import pyarrow
 import pytest
-from minimaxrisk.guarantees.assumptions import reason_against_independence, same_law_pvalue
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -28,10 +27,17 @@ from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, er
 from minimaxrisk._utils.row_digests import TO_HALF, row_digests
 from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import PosedFit, assumptions
+from minimaxrisk.guarantees import PosedFit
 from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.error_bound import SHARES
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII
+from minimaxrisk.samples import equal_rows
+from minimaxrisk.samples.equal_rows import duplicate_rows
+from minimaxrisk.samples.exchangeability import (
+    reason_against_independence,
+    reason_against_one_law,
+    same_law_pvalue,
+)
 from minimaxrisk.samples.validation import canonical
 
 
@@ -265,7 +271,7 @@ def few():
 def test_copies_and_training_rows_are_found_in_every_container(kind, large, few, tmp_path, monkeypatch):
     X, y = few
     if large is not None:
-        monkeypatch.setattr(assumptions, "LARGE", large)
+        monkeypatch.setattr(equal_rows, "LARGE", large)
     make = CONTAINERS[kind]
     twice = make(np.vstack([X, X]), tmp_path)
     found = error_bound(MinimaxRiskClassifier(), twice, np.r_[y, y], method="holdout")
@@ -282,9 +288,9 @@ def test_copies_and_training_rows_are_found_in_every_container(kind, large, few,
 
 def test_new_rows_in_a_table_of_pyarrow_may_have_their_columns_in_another_order(study, X_new):
     old, new = (as_frame(pyarrow.table)(values, None) for values in (study.data, X_new))
-    assert not assumptions.reason_against_one_law(old, new.select(new.column_names[::-1]), None)
+    assert not reason_against_one_law(old, new.select(new.column_names[::-1]), None)
     again = old.select(old.column_names[::-1])
-    assert "80 of the new instances" in assumptions.reason_against_one_law(old, again, None)
+    assert "80 of the new instances" in reason_against_one_law(old, again, None)
 
 
 def test_copies_in_columns_of_numbers_beside_texts(few):
@@ -292,7 +298,7 @@ def test_copies_in_columns_of_numbers_beside_texts(few):
     frame = pd.DataFrame(X).assign(sex=["f", "m"] * 30)
     twice = pd.concat([frame, frame], ignore_index=True)
     assert "rows 0 and 60 look" in reason_against_independence(twice, np.arange(120) % 2, None)
-    assert "60 of the new" in assumptions.reason_against_one_law(frame, frame[frame.columns[::-1]], None)
+    assert "60 of the new" in reason_against_one_law(frame, frame[frame.columns[::-1]], None)
 
 
 def test_where_rows_cannot_be_looked_at_that_is_said(few):
@@ -304,7 +310,7 @@ def test_where_rows_cannot_be_looked_at_that_is_said(few):
     with pytest.warns(
         UserWarning, match="X_new holds no table of numbers, so it was not checked whether new"
     ):
-        assert not assumptions.reason_against_one_law(few[0], texts, None)
+        assert not reason_against_one_law(few[0], texts, None)
 
 
 def test_sparse_texts_are_no_copies_unless_they_are(few):
@@ -319,14 +325,14 @@ def test_sparse_texts_are_no_copies_unless_they_are(few):
     for old, new in ((counts[:200], counts[200:]), (weighted[:200], weighted[200:])):
         rows = sparse.csr_array(old)
         assert not reason_against_independence(rows, y[:200], None)
-        assert not assumptions.reason_against_one_law(rows, sparse.csr_array(new), None)
+        assert not reason_against_one_law(rows, sparse.csr_array(new), None)
     # A dense table says the same: no column has many values, but rows of so many decimals are no chance.
     long = TfidfTransformer().fit_transform(sparse.csr_array(random.poisson(0.02, (100, 3000))))
     twice = sparse.vstack([long, long]).tocsr()
     for rows in (long, long.toarray()):
-        assert "100 of the new" in assumptions.reason_against_one_law(rows, long, None)
+        assert "100 of the new" in reason_against_one_law(rows, long, None)
     for rows in (twice, twice.toarray()):
-        assert not assumptions.exact_copies(rows)
+        assert not duplicate_rows(rows)
 
 
 def test_digests_depend_on_rows_alone(tmp_path):

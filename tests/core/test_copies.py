@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from minimaxrisk.guarantees.assumptions import near_copies
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import assumptions
+from minimaxrisk.samples import near_rows
+from minimaxrisk.samples.near_rows import near_copies
 
 LABELS = np.repeat([0, 1], 20)
 
@@ -138,7 +138,7 @@ def test_where_nothing_can_be_said(monkeypatch):
     assert told(X, np.array([0] * 20 + [1] * 11 + [2] * 9)) == {(0, 5), (3, 4)}
     assert told(X[:10], LABELS[:10]) == {(0, 5), (3, 4)}
     assert told(X[:9], LABELS[:9]) == set()
-    monkeypatch.setattr(assumptions, "LARGEST_CLASS", 19)
+    monkeypatch.setattr(near_rows, "LARGEST_CLASS", 19)
     assert told(X) == set()
 
 

@@ -88,7 +88,7 @@ def samples_between(X: FloatArray, y: np.ndarray) -> list[tuple[int, int, int]]:
 
 def _varying(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the columns without gaps that vary, and their standard deviations."""
-    finite = X[:, np.isfinite(X).all(axis=0)]
+    finite = X[:, np.isfinite(X).all(axis=0)].astype(np.float64)
     spread = finite.std(axis=0)
     return finite[:, spread > 0.0], spread[spread > 0.0]
 
