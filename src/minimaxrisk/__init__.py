@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from minimaxrisk import analysis, datasets, exceptions, guarantees, inspection, solvers
+    from minimaxrisk import analysis, checks, datasets, exceptions, guarantees, inspection, solvers
     from minimaxrisk.analysis.batches import check_batches
     from minimaxrisk.analysis.comparison import compare
     from minimaxrisk.analysis.data import check_data, training_scale
@@ -66,6 +66,7 @@ __all__ = [
     "analysis",
     "check_batches",
     "check_data",
+    "checks",
     "compare",
     "datasets",
     "error_bound",
@@ -81,7 +82,7 @@ __all__ = [
     "worst_case",
 ]
 
-_PACKAGES = ("analysis", "datasets", "exceptions", "guarantees", "inspection", "solvers")
+_PACKAGES = ("analysis", "checks", "datasets", "exceptions", "guarantees", "inspection", "solvers")
 _MODULE_OF = {
     "ClippedScaler": "estimators.clipped_scaler",
     "L1SVMClassifier": "estimators.l1_svm",

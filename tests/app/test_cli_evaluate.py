@@ -99,7 +99,7 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert "WARNING" in err
     assert "on another scale than the training data" in err
     # The doubt instead of a rate, an interval and what it would take to hold.
-    doubt = "Not before this is settled: 40 of 40 samples unlike the training data."
+    doubt = "Do not use this result yet: 40 of 40 samples are unlike the training data."
     assert out.startswith(f"{doubt} On 40 samples this model errs on ")
     assert not re.search(r"That holds|confidence|%", out.splitlines()[0])
     html = page.read_text(encoding="utf-8")
@@ -167,7 +167,7 @@ def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):
     assert "All are of one class, so that of others this says nothing." in page.read_text(encoding="utf-8")
     twice = pd.concat([frame[50:], frame[50:55].assign(sample=[f"Q{i}" for i in range(5)])])
     _, _, err = run(twice)
-    assert "5 samples are identical to another sample" in err
+    assert "(duplicates): 5 samples" in err
     status, out, _ = run(frame[50:].assign(patient=np.arange(40) // 2), "--groups", "patient")
     assert "one of each of 20 groups" in out
 

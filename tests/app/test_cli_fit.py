@@ -384,68 +384,50 @@ def test_model_and_data_in_the_wrong_order(command, table, tmp_path, capsys):
     assert "The model file, such as model.skops, comes first, then the data." in said
 
 
-def test_copies_of_samples_are_warned_of_unless_they_are_kept_together(tmp_path, capsys):
+def test_duplicates_are_reported_unless_they_are_kept_together(tmp_path, capsys):
     rng = np.random.default_rng(0)
 
-    def warnings_of(values, *options):
+    def codes_of(values, *options):
         rows = [[f"P{i}", f"u{i % 12}", "xy"[i % 2], *row] for i, row in enumerate(values.tolist())]
         names = [f"g{j}" for j in range(values.shape[1])]
         table = write_rows(tmp_path / "t.csv", [["id", "unit no", "class", *names], *rows])
-        status, _, said = run(
-            capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee", *options
-        )
+        status, out, _ = run(capsys, "fit", table, "--target", "class", "--json", "--no-guarantee", *options)
         assert status == 0
-        return [line for line in said.splitlines() if line.startswith("WARNING")]
+        return [finding["code"] for finding in json.loads(out)["findings"]]
 
     once, alone = rng.normal(size=(12, 20)), ("--ignore", "unit no")
     twice = np.vstack([once, once])
-    (told,) = warnings_of(twice, *alone)
-    assert "12 samples are identical to another sample, such as 'P12' to 'P0': " in told
-    assert warnings_of(twice, "--groups", "unit no") == []
-    assert warnings_of(once, *alone) == []
-    assert warnings_of(twice[:, :19], *alone) == []  # of few columns equal rows are no sign
-    assert warnings_of(twice.round(), *alone) == []
+    assert codes_of(twice, *alone) == ["duplicates"]
+    assert codes_of(twice, "--groups", "unit no") == []
+    assert codes_of(once, *alone) == []
+    assert codes_of(twice[:, :1], *alone) == []  # of few columns equal rows are not a sign
+    assert codes_of(twice.round(), *alone) == []
     wide = rng.normal(size=(12, 60))
-    (told,) = warnings_of(np.vstack([wide, wide]), *alone)  # not told again as nearly copies
+    assert codes_of(np.vstack([wide, wide]), *alone) == ["duplicates"]  # and not near duplicates
     again = np.vstack([wide, wide + 0.1 * rng.normal(size=wide.shape)])
-    assert warnings_of(again, "--groups", "unit no") == []
-    (told,) = warnings_of(again, *alone)
-    assert told.startswith(
-        "WARNING: 12 pairs of samples are far closer than is usual in their class, such as 'P"
-    )
-    assert told.count("%") == 3
-    assert "as groups, or keep one of each pair (--groups COLUMN)." in told
+    assert codes_of(again, "--groups", "unit no") == []
+    assert codes_of(again, *alone) == ["near-duplicates"]
 
 
-def test_a_model_of_what_gives_the_class_away_is_warned_of(tmp_path, capsys):
+def test_a_column_that_reveals_the_class_is_reported(tmp_path, capsys):
     rng = np.random.default_rng(0)
 
-    def warnings_of(column, labels="x" * 12 + "y" * 12):
+    def codes_of(column, labels="x" * 12 + "y" * 12):
         rows = [[label, cell, *rng.normal(size=20)] for label, cell in zip(labels, column, strict=True)]
         table = write_rows(tmp_path / "t.csv", [["class", "no", *(f"g{j}" for j in range(20))], *rows])
-        status, _, said = run(capsys, "fit", table, "--target", "class", "--quiet", "--no-guarantee")
+        status, out, _ = run(capsys, "fit", table, "--target", "class", "--json", "--no-guarantee")
         assert status == 0
-        lines = [line for line in said.splitlines() if line.startswith("WARNING")]
-        return [line for line in lines if "Is it a measurement?" not in line]
+        found = json.loads(out)["findings"]
+        return [each["code"] for each in found if each["code"] != "dominant-feature"]
 
-    def expected(which):
-        return [
-            f"WARNING: The model uses 'no', which {which}, errors and bounds look good and mean nothing. "
-            "Leave out 'no' and fit again (--ignore no)."
-        ]
-
-    assert warnings_of(range(101, 125)) == expected(
-        "rises or falls from line to line; if these are sorted by class"
-    )
-    assert warnings_of([104.5, *range(102, 125)]) == []
-    coded = "has one value in each class; if that codes the class"
-    assert warnings_of([2] * 12 + [1] * 12) == expected(coded)
-    assert warnings_of([0, 4, 1] * 8, "xyz" * 8) == expected(coded)
-    nearly = "has nearly one value in each class; if that codes the class"
-    assert warnings_of([2] * 11 + [1] * 13) == expected(nearly)
-    assert warnings_of([2] * 9 + [1] * 15) == []
-    assert warnings_of([0, 4, 4] * 8, "xyz" * 8) == []
-    assert warnings_of([2] * 9 + [1] * 9, "x" * 9 + "y" * 9) == []  # may be chance
+    assert codes_of(range(101, 125)) == ["running-number"]
+    assert codes_of([104.5, *range(102, 125)]) == []
+    assert codes_of([2] * 12 + [1] * 12) == ["label-copy"]
+    assert codes_of([0, 4, 1] * 8, "xyz" * 8) == ["label-copy"]
+    assert codes_of([2] * 11 + [1] * 13) == ["near-label-copy"]
+    assert codes_of([2] * 9 + [1] * 15) == []
+    assert codes_of([0, 4, 4] * 8, "xyz" * 8) == []
+    assert codes_of([2] * 9 + [1] * 9, "x" * 9 + "y" * 9) == []  # may be chance
 
 
 def test_the_sheet_of_the_training_data_is_taken_again(files, tmp_path, capsys):
@@ -519,12 +501,10 @@ class TestPredict:
         _, _, err = run(capsys, "predict", model, table)
         wrong = int((fitted.predict(values()) != labels()).sum())
         assert f"{wrong} of 24 predictions differ" in err
-        assert "says little about new samples" in err
+        assert "training-samples" in err
         bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
-        assert (
-            "says little about new samples" in run(capsys, "predict", model, bare)[2]
-        )  # known without labels too
-        assert "says little about new samples" in run(capsys, "predict", model, bare, "--only-used")[2]
+        assert "training-samples" in run(capsys, "predict", model, bare)[2]  # known without labels too
+        assert "training-samples" in run(capsys, "predict", model, bare, "--only-used")[2]
         new = sample_rows(values() + 0.25)
         other = write_rows(
             tmp_path / "new.csv", [*new[:6], [*new[6][:-1], "unheard of"], [*new[7][:-1], "Ill"]]
@@ -538,7 +518,7 @@ class TestPredict:
             "2 samples have labels that the model does not know ('Ill', 'unheard of'; it knows 'ill'," in said
         )
         assert "'well'): counted as wrong. If they mean the same class, write 'Ill' like 'ill'." in said
-        assert "says little about new samples" not in err
+        assert "training-samples" not in err
         strange = write_rows(tmp_path / "strange.csv", [new[0], [*new[1][:-1], "2"]])
         err = unwrapped(run(capsys, "predict", model, strange)[2])
         assert "but the model knows none of its labels ('2'; it knows 'ill', 'well'), so nothing was" in err

@@ -83,30 +83,6 @@ def run(*arguments):
 # ---- whose error is believed
 
 
-def test_a_hold_out_that_contradicts_the_folds_is_believed_everywhere(tmp_path, monkeypatch):
-    monkeypatch.setattr("minimaxrisk.analysis.doubts.CONTRADICTS", 1.0)  # whatever they say
-    data = make_expression(60, 60, n_informative=10, effect=1.5, random_state=0)
-    table = as_csv(tmp_path / "t.csv", data.data, np.array(["healthy", "ill"])[data.target])
-    page = tmp_path / "page.html"
-    fit = ["fit", table, "--target", "diagnosis", "--folds", "3", "--permutations", "0", "--radii", "0"]
-    fit += ["--report", page]
-    told = json.loads(run(*fit, "--json"))
-    held_out, folds = told["hold_out"], told["cross_validation"]
-    assert held_out["contradicts_cross_validation"]
-    assert held_out["predict_error"] == held_out["n_errors"] / held_out["n_test"]
-    text = " ".join(run(*fit).split())
-    assert f"hold-out {held_out['predict_error']:.1%}: {held_out['n_errors']} of {held_out['n_test']}" in text
-    assert f"the cross-validation says {folds['predict_error']:.1%}, which this contradicts" in text
-    assert verdict.DOUBTED in text
-    shown = page.read_text(encoding="utf-8")
-    assert f'Error on held-out samples</dt><dd class="value">{held_out["predict_error"]:.1%}' in shown
-    monkeypatch.undo()
-    assert not json.loads(run(*fit, "--json"))["hold_out"]["contradicts_cross_validation"]
-    text = " ".join(run(*fit).split())
-    assert verdict.DOUBTED not in text
-    assert f"cross-validation {folds['n_wrong']} of 60" in text
-
-
 # ---- for which class a feature speaks
 
 

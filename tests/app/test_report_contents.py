@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from minimaxrisk.analysis.contrasts import class_contrasts
 from scipy import sparse, stats
 from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -25,6 +24,7 @@ from minimaxrisk.app.report import page, report, verdict
 from minimaxrisk.app.report.page import Provenance, _genes, json_island, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.report.vega import more_colours
+from minimaxrisk.checks.contrasts import class_contrasts
 from minimaxrisk.datasets import make_expression
 from terminal import unwrapped
 from tests.report_findings import gather_findings

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from minimaxrisk.analysis.doubts import Doubt
 from scipy.stats import binomtest
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
@@ -30,6 +29,7 @@ from minimaxrisk.app.report.first_screen import (
 from minimaxrisk.app.report.methods import methods
 from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import feature_rows, rate_table
+from minimaxrisk.checks.findings import Finding
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees.statement import HOLDOUT
 from tests.report_findings import gather_findings
@@ -85,8 +85,7 @@ def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, 
     unproven = replace(fine, guarantee=replace(fine.guarantee, value=0.45))
     untested = replace(two, cross_validation=None, left_out=None)
     sentences += [verdict.headline(one) for one in (two, noise, bad, empty, weak, weaker, weakest, untested)]
-    contradicted = with_hold_out(fine, 12, 40, 40)
-    sentences += [verdict.headline(one) for one in (fine, unproven, contradicted)]
+    sentences += [verdict.headline(one) for one in (fine, unproven)]
     assert len(set(sentences)) > 8
     for sentence in sentences:
         assert len(sentence.split()) <= MOST_WORDS, sentence
@@ -102,16 +101,6 @@ def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, 
     # What left-out samples show and what can be guaranteed do not contradict each other.
     assert "clearly better than chance on left-out ones" in verdict.headline(fine)
     assert "for a guarantee of its error there are too few samples" in verdict.headline(unproven)
-    assert "the larger one is to be believed" in verdict.headline(contradicted)
-
-
-def test_a_hold_out_that_contradicts_the_folds_is_the_number_shown(two):
-    fine = with_recall(two, 10, 10)
-    _, error, by_class, _ = key_numbers(with_hold_out(fine, 12, 40, 39))
-    assert by_class.text.endswith("by the cross-validation, which the hold-out contradicts")
-    assert (error.name, error.value) == ("Error on held-out samples", "30.0%")
-    assert "12 of 40 wrong, 39 to learn from; the cross-validation says " in error.text
-    assert key_numbers(with_hold_out(fine, 1, 40, 39))[1].name == "Error on left-out samples"
 
 
 def test_the_numbers_come_in_the_order_of_what_people_ask(two):
@@ -177,11 +166,9 @@ def test_a_single_feature_of_very_many_is_asked_about(two):
     assert '<p class="alarm">1 of 120 features' in page
     assert '<p class="alarm">' not in render_report(two, Provenance("fit", "x.csv", "class", "1", {}))
     # A warning about this feature says it, so the list does not say it again.
-    leak = Doubt(
-        "leak", "is it a measurement?", "It tells a class.", "Leave it out.", columns=lone.features.names[:1]
-    )
-    assert about_top_features(replace(lone, doubts=(leak,))) == "1 of 120 features is used."
-    assert about_top_features(replace(lone, doubts=(replace(leak, columns=()),))) == about_top_features(lone)
+    leak = Finding("dominant-feature", "Found.", "Leave it out.", columns=lone.features.names[:1])
+    without = about_top_features(replace(lone, warnings=(replace(leak, columns=()),)))
+    assert about_top_features(replace(lone, warnings=(leak,))) != without == about_top_features(lone)
 
 
 def test_the_methods_have_what_a_paper_needs(two):

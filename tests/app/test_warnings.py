@@ -1,4 +1,4 @@
-"""Warnings stand apart from notes and veto the verdict: terminal, JSON and page say the same."""
+"""Findings of data checks in the program: terminal, JSON and page show the same ones."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from typer.testing import CliRunner
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.app.cli.app import app
 from minimaxrisk.app.report import report
+from minimaxrisk.app.report.verdict import NO_BOUND
+from minimaxrisk.checks.findings import SEVERITY_OF, VETO
 from minimaxrisk.datasets import make_expression
 from tests.terminal import unwrapped
 
 N = 40
 LITTLE = ("--permutations", "0", "--folds", "3", "--radii", "0", "--no-guarantee")
-VETO = "Not before this is settled: "
+DOMINANT, COPIES = "dominant-feature", "duplicates"
+VETO_TEXT = "Do not use this result yet: "
 
 
 @pytest.fixture(scope="module")
@@ -57,62 +60,34 @@ def drawn():
     return np.random.default_rng(0)
 
 
-# How the table changes, options, the kind of doubt, whether it vetoes, and the option that it names.
+# How the table changes, options, and the code of the finding.
 BAD = {
-    "class raw": (lambda t: raw(t, t["class"] == "ill"), (), "scale", True, None),
-    "half raw": (lambda t: raw(t, np.arange(N) % 3 == 0), (), "scale", True, None),
-    "all raw": (lambda t: raw(t.assign(**(2 * t.loc[:, "g0":] - 4)), t.index), (), "scale", False, None),
-    "plate": (
-        lambda t: named(t, plate=one_of_each(t, (1, 2)) + 2 * (np.arange(N) == 7)),
-        (),
-        "batch",
-        True,
-        "--batch plate",
-    ),
+    "class raw": (lambda t: raw(t, t["class"] == "ill"), (), "scale-by-class"),
+    "half raw": (lambda t: raw(t, np.arange(N) % 3 == 0), (), "scale-mismatch"),
+    "all raw": (lambda t: raw(t.assign(**(2 * t.loc[:, "g0":] - 4)), t.index), (), "raw-intensities"),
     "plate as batch": (
         lambda t: named(t, plate=one_of_each(t, (1, 2))),
         ("--batch", "plate"),
-        "batch",
-        True,
-        None,
+        "batch-is-class",
     ),
-    "months": (
-        lambda t: named(t, months=one_of_each(t, (drawn().integers(1, 20, N), drawn().integers(30, 60, N)))),
-        (),
-        "leak",
-        True,
-        "--ignore months",
-    ),
+    "code": (lambda t: named(t, q7=one_of_each(t, (1, 2))), (), "label-copy"),
     "carried": (
         lambda t: named(t, q7=one_of_each(t, (0, 10)) + drawn().normal(size=N)),
         (),
-        "leak",
-        True,
-        "--ignore q7",
+        "dominant-feature",
     ),
-    "code": (lambda t: named(t, q7=one_of_each(t, (1, 2))), (), "leak", True, "--ignore q7"),
-    "counter": (lambda t: named(sorted_by_class(t), q7=range(N)), (), "leak", True, "--ignore q7"),
     "donor": (
         lambda t: named(sorted_by_class(t), donor=[f"D{i // 5}" for i in range(N)]),
         ("--ignore", "donor"),
-        "groups",
-        True,
-        "--groups donor",
+        "repeated-sources",
     ),
-    "pairs": (
-        lambda t: t.set_axis([f"P{i // 2}_{'ab'[i % 2]}" for i in range(N)]).rename_axis("id"),
+    "copies": (
+        lambda t: t.iloc[[*range(N), 0, 3]].set_axis([*t.index, "c1", "c2"]).rename_axis("id"),
         (),
-        "groups",
-        False,
-        "--groups COLUMN",
+        "duplicates",
     ),
-    "copies": (lambda t: t.iloc[[*range(N), 0, 3]].set_axis([*t.index, "c1", "c2"]).rename_axis("id"), (),
-               "copies", True, "--groups COLUMN"),
-    "QC": (lambda t: t.assign(**{"class": [*t["class"][:34], *["QC"] * 6]}), (), "labels", True, None),
-    "ages": (lambda t: t.assign(**{"class": 40 + np.arange(N) % 12}), (), "labels", False, None),
-    "dates": (lambda t: t.rename(columns={"g8": "2-Sep"}), (), "names", False, None),
-    "codes": (lambda t: t.replace({t["g9"].iloc[0]: -999.0}), (), "missing", False, "--impute median"),
-}  # fmt: skip
+    "codes": (lambda t: t.replace({t["g9"].iloc[0]: -999.0}), (), "missing-code"),
+}
 
 
 # Click 8.1 mixes the two streams unless told otherwise; later releases have no such argument.
@@ -129,77 +104,93 @@ def read_page(path):
     """The text of the first section, and the items of the box with warnings."""
     text = path.read_text(encoding="utf-8")
     first = text[text.index('class="short"') : text.index("</section>")]
-    box = re.search(r'<div class="doubts\b.*?</div>', first, re.DOTALL)
+    box = re.search(r'<div class="warnings\b.*?</div>', first, re.DOTALL)
     items = [] if box is None else re.findall(r"<li>(.*?)</li>", box[0], re.DOTALL)
     plain = [html.unescape(re.sub(r"<[^>]+>", "", each)).replace("\u00a0", " ") for each in (first, *items)]
     return unwrapped(plain[0]), [unwrapped(each) for each in plain[1:]]
 
 
-# What the checks say is tested in tests/core/test_doubts.py; here that all surfaces say it.
-SLOW = {"months", "code", "counter", "QC", "ages", "dates"}
-
-
-@pytest.mark.parametrize(
-    "what", [None, *(pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in BAD)]
-)
-def test_terminal_json_and_page_tell_the_same_doubts(what, frame, tmp_path):
-    change, options, kind, is_veto, option = BAD.get(what, (lambda t: t, (), None, False, None))
+@pytest.mark.parametrize("what", [None, *BAD])
+def test_terminal_json_and_page_show_the_same_findings(what, frame, tmp_path):
+    change, options, code = BAD.get(what, (lambda t: t, (), None))
     table, page = tmp_path / "t.csv", tmp_path / "page.html"
     change(frame).to_csv(table)
     command = ("fit", table, "--target", "class", "--report", page, *LITTLE, *options)
-    found = json.loads(run(*command, "--json").stdout)
-    warnings = found["warnings"]
-    assert [each["kind"] for each in warnings] == ([] if kind is None else [kind])
-    told = [f"{each['text']} {each['remedy']}" for each in warnings]
-    assert not set(told).intersection(found["notes"])
-    assert all(each["is_about_validity"] is is_veto for each in warnings)
-    assert option is None or f"({option})." in told[0]
-
+    result = run(*command, "--json")
+    found = json.loads(result.stdout)
+    assert [each["code"] for each in found["findings"]] == ([] if code is None else [code])
     first, items = read_page(page)
-    assert items == told
-    terminal = run(*command)
-    mark = "WARNING: " if is_veto else "warning: "
-    assert [line for line in terminal.stderr.splitlines() if line.lower().startswith("warning")] == [
-        f"{mark}{each}" for each in told
-    ]
-    said = unwrapped(terminal.stdout)
-    verdict = f"{VETO}{warnings[0]['brief']}." if is_veto else ""
-    for text in (said, found["verdict"], first):
-        assert (VETO in text) == is_veto
-        assert verdict in text
+    assert items == [each["message"] for each in found["findings"]]
+    for each in found["findings"]:
+        assert each["severity"] == SEVERITY_OF[code]
+        assert f"({code}): {each['message']}" in result.stderr
+    is_veto = SEVERITY_OF.get(code) == VETO
+    for text in (found["verdict"], first):
+        assert (VETO_TEXT in text) == is_veto
     if is_veto:
-        assert "Yes, as a classifier" not in first
-        assert "There is signal" not in first
-        # Without a report the verdict is told, too.
-        short = run("fit", table, "--target", "class", "--no-guarantee", *options)
-        assert verdict in unwrapped(short.stdout)
+        # Without a report the verdict is shown, too, and no bound.
+        short = run("fit", table, "--target", "class", *options)
+        assert VETO_TEXT in unwrapped(short.stdout)
+        assert NO_BOUND in unwrapped(short.stdout)
 
 
-def test_a_stored_model_is_doubted_as_it_was(frame, tmp_path):
+def test_a_condition_is_named_by_the_verdict_and_answered_by_its_code(frame, tmp_path):
+    table, page = tmp_path / "t.csv", tmp_path / "page.html"
+    BAD["carried"][0](frame).to_csv(table)
+    command = ("fit", table, "--target", "class", "--report", page, "--permutations", "19", "--folds", "3")
+    command = (*command, "--radii", "0", "--json")
+    asked = json.loads(run(*command).stdout)
+    assert "'q7' is a measurement" in asked["verdict"]
+    assert asked["guarantee"]["value"] < 1
+    answered = json.loads(run(*command, "--accept", "dominant-feature").stdout)
+    assert [each["accepted"] for each in answered["findings"]] == [True]
+    assert "q7" not in answered["verdict"]
+    unused = run(*command, "--accept", "order-drift", "--accept", "dominant-feature")
+    assert "--accept order-drift" in unused.stderr
+    for code in ("label-copy", "no-such-code"):
+        refused = CliRunner(**APART).invoke(app, [*map(str, command), "--accept", code])
+        assert refused.exit_code == 2
+        assert "dominant-feature" in refused.stderr
+
+
+def test_duplicates_are_one_group_wherever_they_matter(frame, tmp_path):
     table, model, page = tmp_path / "t.csv", tmp_path / "m.skops", tmp_path / "p.html"
-    donor = ("--ignore", "donor")
-    BAD["donor"][0](frame).to_csv(table)
-    run("fit", table, "--target", "class", *donor, "--out", model, "--report", page, *LITTLE)
-    before = read_page(page)
-    again = ("report", model, table, *donor, "--out", page, *LITTLE)
-    assert "WARNING: By the column 'donor'" in run(*again).stderr
-    assert read_page(page) == before
-    checked = json.loads(run("verify", model, table, *donor, "--json").stdout)
-    assert checked["warnings"] == []
+    BAD["copies"][0](frame).to_csv(table)
+    fit = ("fit", table, "--target", "class", "--out", model, "--report", page, *LITTLE, "--json")
+    found = json.loads(run(*fit).stdout)
+    assert found["findings"][0]["samples"] == ["S0x", "S3x", "c1", "c2"]
+    # The radii count 40 independent samples, as with groups that the user names.
+    groups = [*range(N), 0, 3]
+    pd.read_csv(table).assign(patient=[f"p{i}" for i in groups]).to_csv(table, index=False)
+    by_hand = json.loads(run(*fit[:-1], "--groups", "patient", "--json").stdout)
+    assert by_hand["worst_case_error"] == found["worst_case_error"]
+    assert by_hand["findings"] == []
 
 
-def test_a_report_in_python_has_the_doubts_without_options(frame, tmp_path):
+def test_a_stored_model_has_the_same_findings(frame, tmp_path):
+    table, model, page = tmp_path / "t.csv", tmp_path / "m.skops", tmp_path / "p.html"
+    for what in ("donor", "copies"):
+        change, options, code = BAD[what]
+        change(frame).to_csv(table)
+        run("fit", table, "--target", "class", *options, "--out", model, "--report", page, *LITTLE)
+        before = read_page(page)
+        assert f"({code}): " in run("report", model, table, *options, "--out", page, *LITTLE).stderr
+        assert read_page(page) == before
+        checked = json.loads(run("verify", model, table, *options, "--json").stdout)
+        assert checked["valid"]
+        assert checked["findings"] == []
+
+
+def test_a_report_in_python_has_the_findings_without_options(frame, tmp_path):
     table = BAD["carried"][0](frame)
     X, y = table.drop(columns="class"), table["class"]
     model = MinimaxRiskClassifier().fit(X, y)
     path = tmp_path / "p.html"
     page = report(model, X, y, path=path, n_permutations=0, n_folds=3, n_radii=0)
-    (doubt,) = page.findings.doubts
-    first, items = read_page(path)
-    assert items == [str(doubt)]
-    assert "--" not in str(doubt)
-    assert "For new samples" not in first
-    assert f"{VETO}{doubt.brief}." in first
+    (finding,) = page.findings.warnings
+    assert finding.code == "dominant-feature"
+    assert read_page(path)[1] == [str(finding)]
+    assert "--" not in str(finding)
     with pytest.raises(ValueError, match=r"^y has the index of X in another order"):
         report(model, X, y.iloc[::-1])
 
@@ -224,6 +215,6 @@ def test_new_samples_on_another_scale_are_a_warning(frame, tmp_path):
     run("fit", tmp_path / "t.csv", "--target", "class", "--no-guarantee", "--out", tmp_path / "m.skops")
     raw(frame, frame.index).to_csv(tmp_path / "new.csv")
     result = run("predict", tmp_path / "m.skops", tmp_path / "new.csv", "--json")
-    (warning,) = json.loads(result.stdout)["warnings"]
-    assert warning["kind"] == "scale"
-    assert f"WARNING: {warning['text']} {warning['remedy']}" in result.stderr
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert finding["code"] == "scale-mismatch"
+    assert finding["message"] in result.stderr

@@ -11,8 +11,10 @@ from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, check_data
 from minimaxrisk.analysis.data import evidence_of
-from minimaxrisk.checks import VETO, StudyTable, names, sample_numbers, scales
+from minimaxrisk.checks import names, sample_numbers, scales
 from minimaxrisk.checks.contrasts import class_contrasts
+from minimaxrisk.checks.findings import VETO
+from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.datasets import make_expression
 
 # The data sets whose values are raw; those of the others are logarithms, or zeros and ones.

@@ -7,7 +7,7 @@ import pytest
 from corpora.checked import findings_of
 from corpora.honest import HONEST
 from corpora.mistakes import MISTAKES, NOT_FOUND
-from minimaxrisk.checks import CODES, VETO
+from minimaxrisk.checks.findings import CODES, VETO
 
 
 @pytest.mark.parametrize("name", HONEST)

@@ -12,7 +12,9 @@ from corpora.tables import Table
 from minimaxrisk import MinimaxRiskClassifier, check_batches
 from minimaxrisk.analysis.cross_validation import cross_validated_error, n_folds_possible
 from minimaxrisk.analysis.data import evidence_of, findings_of_batches
-from minimaxrisk.checks import Finding, StudyTable, findings_of_model, findings_of_table
+from minimaxrisk.checks.findings import Finding
+from minimaxrisk.checks.run import findings_of_model, findings_of_table
+from minimaxrisk.checks.table import StudyTable
 
 N_FOLDS = 10
 

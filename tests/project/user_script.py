@@ -20,8 +20,9 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
-from minimaxrisk.analysis import Estimate, TrainingScale
+from minimaxrisk.analysis import Estimate
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
+from minimaxrisk.checks import TrainingScale
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees import Certificate, ErrorBound
 from minimaxrisk.solvers import InteriorPoint

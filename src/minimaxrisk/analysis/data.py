@@ -10,7 +10,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk.analysis.batches import BatchCheck, check_batches
-from minimaxrisk.checks import Evidence, Finding, StudyTable, findings_of_model, findings_of_table
+from minimaxrisk.checks.findings import Finding
+from minimaxrisk.checks.run import findings_of_model, findings_of_table
+from minimaxrisk.checks.table import Evidence, StudyTable
 from minimaxrisk.checks.training_scale import TrainingScale, scale_of, text_names
 from minimaxrisk.guarantees.certified import (
     SELECTION,

@@ -36,8 +36,8 @@ from minimaxrisk._utils.sklearn_private import without_array_adapters
 from minimaxrisk.analysis.recognition import TrainingSketches
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.files.quality import LARGEST
-from minimaxrisk.checks import TrainingScale
 from minimaxrisk.checks.scales import MOSTLY_MISSING, share_missing
+from minimaxrisk.checks.training_scale import TrainingScale
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler

@@ -4,36 +4,15 @@ The checks know no model. What they need of one, such as importances and predict
 passed as arrays.
 """
 
-from minimaxrisk.checks.findings import (
-    CODES,
-    CONDITION,
-    NOTE,
-    VETO,
-    Finding,
-    open_conditions,
-    veto_text,
-    vetoes,
-    with_answers,
-)
-from minimaxrisk.checks.run import findings_of_folds, findings_of_model, findings_of_table
-from minimaxrisk.checks.table import Evidence, StudyTable
-from minimaxrisk.checks.training_scale import ScaleComparison, TrainingScale
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CODES",
-    "CONDITION",
-    "NOTE",
-    "VETO",
-    "Evidence",
-    "Finding",
-    "ScaleComparison",
-    "StudyTable",
-    "TrainingScale",
-    "findings_of_folds",
-    "findings_of_model",
-    "findings_of_table",
-    "open_conditions",
-    "veto_text",
-    "vetoes",
-    "with_answers",
-]
+from minimaxrisk._utils.lazy import lazy_names as _lazy_names
+
+if TYPE_CHECKING:
+    from minimaxrisk.checks.findings import Finding
+    from minimaxrisk.checks.training_scale import ScaleComparison, TrainingScale
+
+__all__ = ["Finding", "ScaleComparison", "TrainingScale"]
+
+_MODULE_OF = {"Finding": "findings", "ScaleComparison": "training_scale", "TrainingScale": "training_scale"}
+__getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

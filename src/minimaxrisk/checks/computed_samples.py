@@ -24,7 +24,7 @@ MOST_BY_CHANCE = 0.01  # expected samples on a line; classes that fill few dimen
 FEWEST_REPEATED, PURE, PURE_BY_CHANCE = 20, 0.95, 0.8
 LENGTHS = (2, 5)  # repeats that are counted; rounded values are repeated, but seldom five times
 # A summary is nearer to a mean, median or sum than this, in standard deviations of every column.
-SUMMARY_TOLERANCE, FEWEST_SUMMARISED = 0.01, 4
+SUMMARY_TOLERANCE, FEWEST_SUMMARISED, MOST_SUMMARIES = 0.01, 4, 0.1
 LOOKED_AT = 1_000_000  # cells at once
 
 
@@ -135,7 +135,8 @@ def summary_rows(X: FloatArray, y: np.ndarray) -> set[int]:
             distance = np.abs((part - summary) / spread).max(axis=1)
             if len(rows) >= FEWEST_SUMMARISED:
                 found.update(rows[distance < SUMMARY_TOLERANCE].tolist())
-    return found
+    # Samples among others on a far wider scale are all near the median.
+    return found if len(found) <= MOST_SUMMARIES * len(y) else set()
 
 
 def _summaries(table: StudyTable) -> Iterator[Finding]:

@@ -131,7 +131,7 @@ def _conditions(codes: Sequence[str] | None) -> Sequence[str]:
     """Return the codes of conditions that the user answers, or refuse other codes."""
     if not codes:
         return ()
-    from minimaxrisk.checks import CODES, CONDITION  # noqa: PLC0415
+    from minimaxrisk.checks.findings import CODES, CONDITION  # noqa: PLC0415
 
     if unknown := [code for code in codes if code not in CODES[CONDITION]]:
         message = f"{unknown[0]!r} is not the code of a condition. Codes: {', '.join(CODES[CONDITION])}."

@@ -21,7 +21,7 @@ import typer
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 if TYPE_CHECKING:
-    from minimaxrisk.checks import Finding
+    from minimaxrisk.checks.findings import Finding
 
 STDIN = Path("-")
 GZIP = b"\x1f\x8b"  # how its files begin
@@ -79,7 +79,7 @@ class Console:
 
     def report(self, findings: Iterable[Finding]) -> None:
         """Show findings, with --quiet too: a veto or condition as a warning, and a note as a note."""
-        from minimaxrisk.checks import NOTE, VETO, with_answers  # noqa: PLC0415
+        from minimaxrisk.checks.findings import NOTE, VETO, with_answers  # noqa: PLC0415
 
         for finding in with_answers(findings, self.accepted):
             self.findings.append(finding)

@@ -23,9 +23,11 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.labels import refuse_other_spellings, spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.checks import ScaleComparison, StudyTable, veto_text
 from minimaxrisk.checks.duplicates import duplicate_findings
+from minimaxrisk.checks.findings import veto_text
 from minimaxrisk.checks.names import source_findings
+from minimaxrisk.checks.table import StudyTable
+from minimaxrisk.checks.training_scale import ScaleComparison
 from minimaxrisk.estimators.prediction_sets import ScoresOf
 from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words

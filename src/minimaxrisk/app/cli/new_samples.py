@@ -24,7 +24,8 @@ from minimaxrisk.app.cli.stored import (
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.storage import SavedModel, checksums
-from minimaxrisk.checks import CONDITION, NOTE, VETO, Finding, ScaleComparison
+from minimaxrisk.checks.findings import NOTE, VETO, Finding
+from minimaxrisk.checks.training_scale import ScaleComparison
 from minimaxrisk.estimators.prediction_sets import final_scores
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.left_out import is_in_set
@@ -88,7 +89,7 @@ class NewSamples:
         )
 
     def _finding(self, code: str, which: BoolArray, what: str, remedy: str, claim: str) -> Finding:
-        """Return a finding: a veto about all samples, and a note about a few samples of a cohort."""
+        """Return a finding: a note about a few samples of a cohort, and a veto otherwise."""
         n, n_odd = len(which), int(which.sum())
         is_about_all = not self.is_cohort or MOST_ODD * n_odd >= n
         return Finding(
@@ -96,7 +97,7 @@ class NewSamples:
             message=f"{self.study.source}: {what}",
             remedy=remedy,
             claim=f"{n_odd} of {counted(n, 'sample')} {claim}",
-            severity=VETO if n_odd == n else CONDITION if is_about_all else NOTE,
+            severity=VETO if is_about_all else NOTE,
             samples=tuple(self._names(which)),
             rows=tuple(np.flatnonzero(which).tolist()),
             numbers={"n_samples": n_odd},

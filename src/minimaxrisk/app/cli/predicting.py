@@ -23,7 +23,8 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.checks import Finding, ScaleComparison
+from minimaxrisk.checks.findings import Finding
+from minimaxrisk.checks.training_scale import ScaleComparison
 from minimaxrisk.guarantees.certified import OWN_RADII, can
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words

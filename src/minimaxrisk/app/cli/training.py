@@ -29,8 +29,10 @@ from minimaxrisk.app.storage import (
     current_versions,
     fingerprint,
 )
-from minimaxrisk.checks import CONDITION, Finding, StudyTable, findings_of_model, findings_of_table
+from minimaxrisk.checks.findings import CONDITION, Finding
 from minimaxrisk.checks.names import BATCH
+from minimaxrisk.checks.run import findings_of_model, findings_of_table
+from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes

@@ -16,7 +16,7 @@ from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.page import asset, content_policy, require, template
 from minimaxrisk.app.report.phrases import capital, count, isolate, listed, none_or, quoted, shortened
 from minimaxrisk.app.report.vega import more_colours
-from minimaxrisk.checks import Finding
+from minimaxrisk.checks.findings import Finding
 from minimaxrisk.inspection.chart import class_colour
 
 STRONGEST = (

@@ -21,8 +21,8 @@ from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.evaluation import lead_of
 from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
-from minimaxrisk.checks import Finding
 from minimaxrisk.checks.contrasts import Contrasts
+from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
 from minimaxrisk.guarantees.certified import MEMBERS, can
 from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound

@@ -57,8 +57,10 @@ from minimaxrisk.app.report.findings import (
     volcano_of,
 )
 from minimaxrisk.app.report.phrases import clipping, listed
-from minimaxrisk.checks import Finding, StudyTable, findings_of_folds, findings_of_model, findings_of_table
 from minimaxrisk.checks.contrasts import Contrasts, class_contrasts
+from minimaxrisk.checks.findings import Finding
+from minimaxrisk.checks.run import findings_of_folds, findings_of_model, findings_of_table
+from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii, n_features_at
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.certified import (

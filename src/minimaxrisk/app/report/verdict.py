@@ -16,7 +16,7 @@ from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import capital, count, listed, quoted, shortened
-from minimaxrisk.checks import open_conditions, veto_text
+from minimaxrisk.checks.findings import open_conditions, veto_text
 from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
 
 PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
