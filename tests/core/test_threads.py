@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -45,3 +48,44 @@ def test_fit_leaves_the_setting_also_when_it_fails(wide):
             MinimaxRiskClassifier(callback=fail).fit(X, y)
         assert set(seen) == {1}
         assert blas_threads() == before
+
+
+OVERLAP = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+from threadpoolctl import threadpool_info, threadpool_limits
+from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk.datasets import make_expression
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+def first(record):
+    if record["iteration"] == 1:
+        both_run.wait()
+
+def second(record):
+    if record["iteration"] == 1:
+        both_run.wait()
+        assert first_ended.wait(60)
+        print(blas_threads())
+
+study = make_expression(30, 200, random_state=0)
+both_run, first_ended = Barrier(2, timeout=60), Event()
+with ThreadPoolExecutor(1) as thread:  # ends, so that it keeps no other thread from setting a limit
+    thread.submit(threadpool_limits, 2, user_api="blas").result()
+with ThreadPoolExecutor(2) as threads:
+    models = [MinimaxRiskClassifier(callback=callback) for callback in (first, second)]
+    running = [threads.submit(model.fit, study.data, study.target) for model in models]
+    running[0].result()
+    first_ended.set()
+    running[1].result()
+    print(blas_threads())
+"""
+
+
+def test_fits_that_overlap_leave_the_setting():
+    """In a process of its own, since the main thread of this one holds a limit."""
+    command = [sys.executable, "-W", "ignore", "-c", OVERLAP]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert said.split() == ["{1}", "{2}"]  # during the second fit, and after it
