@@ -6,9 +6,20 @@ import subprocess
 import sys
 
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from minimaxrisk import MinimaxRiskClassifier
+from minimaxrisk import (
+    L1SVMClassifier,
+    MinimaxRiskClassifier,
+    MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
+    MinimaxRiskKernelClassifier,
+    error_bound,
+    minimax_risk_path,
+    permutation_test,
+    verify,
+    worst_case,
+)
 from minimaxrisk._utils import environment
 from minimaxrisk._utils.environment import ONE_THREAD_BELOW, suitable_threads
 
@@ -48,6 +59,47 @@ def test_fit_leaves_the_setting_also_when_it_fails(wide):
             MinimaxRiskClassifier(callback=fail).fit(X, y)
         assert set(seen) == {1}
         assert blas_threads() == before
+
+
+# What multiplies matrices of a problem or factorises them, in the packages that do so.
+WORK = {"combine", "combine_some", "correlate", "largest_loss", "scores", "solve_ball", "solve_minimax_risk"}
+BOX, KERNEL = MinimaxRiskClassifier(), MinimaxRiskKernelClassifier("rbf")
+ENSEMBLE = MinimaxRiskEnsembleClassifier(n_estimators=4, random_state=0)
+COMPUTE = {
+    "fit": BOX.fit,
+    "fit of radii": MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2).fit,
+    "fit of an ensemble": ENSEMBLE.fit,
+    "fit of a kernel": KERNEL.fit,
+    "fit of an SVM": L1SVMClassifier().fit,
+    "path": lambda X, y: minimax_risk_path(X, y, [1.0, 2.0]),
+    "permutation test": lambda X, y: permutation_test(BOX, X, y, 2),
+    "verify": lambda X, y: verify(BOX.fit(X, y), X, y),
+    "verify a kernel": lambda X, y: verify(KERNEL.fit(X, y), X, y),
+    "worst case": lambda X, y: worst_case(BOX.fit(X, y), X, y),
+    "worst case of an ensemble": lambda X, y: worst_case(ENSEMBLE.fit(X, y), X, y),
+    "bounds": lambda X, y: error_bound(BOX.fit(X, y), X, y, n_folds=2, random_state=0),
+    "bound by radii": lambda X, y: error_bound(BOX.fit(X, y), X, y, method="radii", n_folds=2),
+}
+
+
+@pytest.mark.parametrize("what", COMPUTE)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_all_that_computes_does_so_in_one_thread(wide, what):
+    libraries, seen = ThreadpoolController().select(user_api="blas").lib_controllers, {}
+
+    def watch(frame, event, of):
+        package, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if name in WORK and package.startswith(("minimaxrisk.engines", "minimaxrisk.features")):
+            seen.setdefault(name, set()).update(library.get_num_threads() for library in libraries)
+
+    with threadpool_limits(2, user_api="blas"):
+        sys.setprofile(watch)
+        try:
+            COMPUTE[what](*wide)
+        finally:
+            sys.setprofile(None)
+    assert seen
+    assert {name: {1} for name in seen} == seen
 
 
 OVERLAP = """

@@ -401,9 +401,9 @@ class _Relabelling:
                 posed = fit.posed_by_parameters.with_radii(rule)
             else:
                 posed = kind.pose(_sharing_a_copy(checked, data), data, rule)
-        # The features hold the values of X already.
-        empty = replace(data, X=np.empty((len(data.labels), 0)))
-        return cls(checked, posed, empty, posed.rule_for_labellings(rule))
+            # The features hold the values of X already.
+            empty = replace(data, X=np.empty((len(data.labels), 0)))
+            return cls(checked, posed, empty, posed.rule_for_labellings(rule))
 
     @property
     def batch_size(self) -> int:

@@ -265,10 +265,11 @@ class LossOfRadii:
     def __call__(self, fold: Fold) -> FloatArray:
         train, test = fold
         data = self.sample.rows(train).checked_by(self.estimator)
-        path = solve_path(
-            self.estimator, data, self.radii, gap=GAP if len(data.classes) == 2 else FOLD_GAP_OF_SEVERAL
-        )
-        rules, left_out = [path.rule(one) for one in path.solved], self.sample.rows(test)
+        gap = GAP if len(data.classes) == 2 else FOLD_GAP_OF_SEVERAL
+        with suitable_threads(len(data.labels)):
+            path = solve_path(self.estimator, data, self.radii, gap=gap)
+            rules = [path.rule(one) for one in path.solved]
+        left_out = self.sample.rows(test)
         loss = self._share_of_errors if self.scoring is None else self._minus_score
         return np.array([[loss(rule, data.classes, left_out), len(rule.columns)] for rule in rules]).T
 
@@ -326,8 +327,9 @@ def n_features_at(
     estimator: Any, data: TrainingData, radii: FloatArray, posed: PosedBox | None = None
 ) -> IntArray:
     """How many columns the fit at each radius selects."""
-    path = solve_path(estimator, data, radii, posed=posed)
-    selected = {one.radius: len(path.rule(one).columns) for one in path.solved}
+    with suitable_threads(len(data.labels)):
+        path = solve_path(estimator, data, radii, posed=posed)
+        selected = {one.radius: len(path.rule(one).columns) for one in path.solved}
     return np.array([selected[s] for s in radii], dtype=np.intp)
 
 
