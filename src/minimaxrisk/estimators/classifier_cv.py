@@ -279,7 +279,7 @@ class LossOfRadii:
 
     def _minus_score(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
         model = clone(self.estimator).set_params(deterministic=True)
-        model.classes_, model.n_features_in_ = classes, on.X.shape[1]
+        model.classes_, model.n_features_in_, model._fitted_parameters = classes, on.X.shape[1], model
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold
         weights = {} if on.weights is None else {"sample_weight": on.weights}
         return -check_scoring(model, self.scoring)(model, on.X, on.y, **weights)
@@ -675,8 +675,8 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     def _final(self) -> MinimaxRiskClassifier:
         return self.estimator_
 
-    def _parameters_of_set(self) -> MinimaxRiskClassifier:
-        return self.estimator_
+    def _parameters_of_set(self) -> Any:
+        return self.estimator_._parameters_of_set()
 
     def _fitted_rule(self) -> LinearRule:
         return self.estimator_._fitted_rule()
