@@ -23,7 +23,7 @@ from typing import Any, get_args
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils import choices
@@ -63,6 +63,7 @@ from minimaxrisk.guarantees.statement import (
     without_probability,
 )
 from minimaxrisk.guarantees.verification import check_same_data, verify
+from minimaxrisk.samples.parts import is_pairwise
 from minimaxrisk.samples.validation import TrainingData, check_labels, check_new_data, codes_of_groups
 
 ROUNDING = 1e-6  # of shares that people write down
@@ -624,7 +625,7 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
             "a hold-out fits a copy of the model on some of the samples, and part of this one is frozen: it "
             "has seen the others. Pass it without FrozenEstimator, and without cv='prefit'."
         )
-    if get_tags(learner).input_tags.pairwise:
+    if is_pairwise(learner):
         raise ValueError(
             "a hold-out needs X, not a precomputed kernel; pass X, and the kernel as a function."
         )
