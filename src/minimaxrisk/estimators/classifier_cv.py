@@ -484,6 +484,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     selected_features_: IntArray = _of_estimator("selected_features_")
     n_features_selected_: int = _of_estimator("n_features_selected_")
     feature_importances_: FloatArray = _of_estimator("feature_importances_")
+    _fitted_parameters: Any = _of_estimator("_fitted_parameters")
 
     estimator_: MinimaxRiskClassifier
     cv_results_: dict[str, Any]
@@ -674,9 +675,6 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
 
     def _final(self) -> MinimaxRiskClassifier:
         return self.estimator_
-
-    def _parameters_of_set(self) -> Any:
-        return self.estimator_._parameters_of_set()
 
     def _fitted_rule(self) -> LinearRule:
         return self.estimator_._fitted_rule()
