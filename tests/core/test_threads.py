@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sklearn.base import clone
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from minimaxrisk import (
@@ -14,6 +16,7 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
+    PredictionSets,
     error_bound,
     minimax_risk_path,
     permutation_test,
@@ -141,3 +144,30 @@ def test_fits_that_overlap_leave_the_setting():
     command = [sys.executable, "-W", "ignore", "-c", OVERLAP]
     said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     assert said.split() == ["{1}", "{2}"]  # during the second fit, and after it
+
+
+CONCURRENT = {
+    "box": MinimaxRiskClassifier(radius="bootstrap", random_state=3),
+    "known": MinimaxRiskClassifier(marginal="empirical"),
+    "first-order": MinimaxRiskClassifier("first-order"),
+    "kernel": KERNEL,
+    "ensemble": MinimaxRiskEnsembleClassifier(n_estimators=6, random_state=1),
+    "radii": MinimaxRiskClassifierCV(radii=[0.5, 1.0, 2.0], cv=3),
+    "sets": PredictionSets(BOX, cv=3, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_results_do_not_depend_on_other_threads(wide):
+    X, y = wide
+
+    def results(name):
+        model = clone(CONCURRENT[name]).fit(X, y)
+        bounds = () if name == "sets" else (model.worst_case_error_, model.worst_case_error_lower_)
+        test = permutation_test(BOX, X, y, 4, random_state=0).null_distribution.tolist()
+        return model.predict(X).tolist(), model.decision_function(X).tolist() if bounds else [], bounds, test
+
+    alone = [results(name) for name in CONCURRENT]
+    with ThreadPoolExecutor(len(CONCURRENT)) as threads:
+        for _ in range(2):
+            assert list(threads.map(results, CONCURRENT)) == alone
