@@ -123,7 +123,8 @@ def test_the_page_about_production_answers_requests(has_imputer, tmp_path, monke
     pytest.importorskip("skops", reason="comes with the extra 'app'")
     monkeypatch.chdir(tmp_path)
     saving, in_parts, service, *_ = examples("how_to/production.md")
-    assert len([line for line in service.splitlines() if line]) <= 30
+    assert len([line for line in service.splitlines() if line]) <= 34
+    assert "timeout = 10 " in service
     names = {}
     exec(saving, names)
     if has_imputer:
@@ -131,13 +132,20 @@ def test_the_page_about_production_answers_requests(has_imputer, tmp_path, monke
         service = service.replace("model.skops", "filled.skops")
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    Path("service.py").write_text(service.replace("8000", address.rpartition(":")[2]), encoding="utf-8")
+    service = service.replace("8000", address.rpartition(":")[2]).replace("timeout = 10 ", "timeout = 1 ")
+    Path("service.py").write_text(service, encoding="utf-8")
 
     def ask(samples):
         connection = http.client.HTTPConnection(address, timeout=60)
         connection.request("POST", "/", samples if isinstance(samples, str) else json.dumps(samples))
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())
+
+    def begin(length):
+        """What the service answers to a request that ends before this length."""
+        with socket.create_connection(address.split(":"), timeout=60) as connection:
+            connection.sendall(f"POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n[".encode())
+            return connection.recv(1000).decode()
 
     model, X, columns = names["model"], names["X"][:6], names["names"]
     samples = [dict(zip(columns, row, strict=True)) for row in X.tolist()]
@@ -177,6 +185,9 @@ def test_the_page_about_production_answers_requests(has_imputer, tmp_path, monke
             assert words in answer["error"]
         assert ask(of(samples[1][columns[2]])) == (200, {"labels": model.predict(X[:2]).tolist()})
         assert ask(of(None))[0] == (200 if has_imputer else 422)
+        assert not begin(1000)  # closed after the time limit
+        for length in (-1, 10**23, "some"):
+            assert " 422 " in begin(length).splitlines()[0]
     finally:
         process.terminate()
         process.communicate()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -80,26 +81,54 @@ def _of_group() -> int | None:
 ONE_THREAD_BELOW = 2000
 
 
-@contextmanager
-def suitable_threads(n_instances: int) -> Iterator[None]:
-    """Within it BLAS uses one thread if n x n matrices are small, and otherwise what the caller has set.
+class _OneThread:
+    """Sets BLAS to one thread while any fit asks for it; the last one restores what the first one found.
 
-    The setting is global to the process. Callers who fit in concurrent threads should set a limit of their
-    own around them, as for other users of threadpoolctl.
+    The setting is global to the process, and fits may run in several Python threads at once. Where the caller
+    holds a limit of threadpoolctl in another Python thread, that limit stays.
     """
-    if n_instances >= ONE_THREAD_BELOW:
-        yield
-        return
-    libraries = _controller().lib_controllers
-    before = [library.get_num_threads() for library in libraries]
-    try:
-        # Not by the controller's own context, which asks each library for its name and version: 0.2 ms a fit.
-        for library in libraries:
-            library.set_num_threads(1)
-        yield
-    finally:
-        for library, n_threads in zip(libraries, before, strict=True):
-            library.set_num_threads(n_threads)
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_users = 0
+        self._before: list[tuple[Any, int]] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_users == 0:
+                # The controller's own context asks each library for its name and version, which takes 0.2 ms.
+                libraries = _controller().lib_controllers
+                before = [(library, library.get_num_threads()) for library in libraries]
+                self._before = [each for each in before if each[1] != 1 and _set_threads(each[0], 1)]
+            self._n_users += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._n_users -= 1
+            if self._n_users == 0:
+                for library, n_threads in self._before:
+                    _set_threads(library, n_threads)
+
+
+def _set_threads(library: Any, n_threads: int) -> bool:
+    """Set the number of threads of a library, and return whether that had an effect."""
+    library.set_num_threads(n_threads)
+    # Since threadpoolctl 3.8 only the Python thread that has set a number may change it, until it lets go.
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread()
+    return bool(library.get_num_threads() == n_threads)
+
+
+_one_thread = _OneThread()
+
+
+def suitable_threads(n_instances: int) -> AbstractContextManager[None]:
+    """Use one thread of BLAS if n x n matrices are small, and otherwise what the caller has set.
+
+    All that computes with matrices of a problem runs within this context, which may be nested. While small
+    problems are solved in one Python thread, large ones in another have one thread of BLAS, too.
+    """
+    return _one_thread if n_instances < ONE_THREAD_BELOW else nullcontext()
 
 
 @cache

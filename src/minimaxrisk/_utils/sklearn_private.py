@@ -67,11 +67,19 @@ def without_array_adapters() -> Iterator[None]:
             del sys.modules[name]
 
 
+def own_parts(estimator: Any) -> list[Any]:
+    """The estimator and those within it, as far as they are of this library: they declare capabilities."""
+    parts = [estimator, *estimator.get_params().values()]
+    return [part for part in parts if hasattr(type(part), "_capabilities")]
+
+
 def fresh_copy(estimator: Any, **settings: Any) -> Any:
-    """An unfitted copy, with these settings where it, or a part of it, has such parameters."""
+    """Return an unfitted copy, in which estimators of this library have these settings, if they know them."""
     fresh = clone(estimator)
-    known = {name: settings.get(name.rpartition("__")[2], settings) for name in fresh.get_params()}
-    return fresh.set_params(**{name: value for name, value in known.items() if value is not settings})
+    for part in own_parts(fresh):
+        known = part.get_params(deep=False)
+        part.set_params(**{name: value for name, value in settings.items() if name in known})
+    return fresh
 
 
 def steps_of(estimator: Any) -> list[Any]:
@@ -141,6 +149,7 @@ __all__ = [
     "fit_with",
     "fresh_copy",
     "num_samples",
+    "own_parts",
     "safe_indexing",
     "steps_of",
     "with_callbacks",

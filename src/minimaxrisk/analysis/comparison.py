@@ -30,9 +30,8 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
-from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, unwrapped
-from minimaxrisk.samples.parts import groups_for_fit
+from minimaxrisk.samples.parts import groups_for_fit, part_for
 from minimaxrisk.samples.validation import OTHERS_ALONE, check_labels, codes_of_groups
 
 
@@ -278,7 +277,7 @@ def _one_fit(
 ) -> tuple[float, float, float, np.ndarray]:
     """Error, columns and seconds of a classifier on a fold, and the labels that it predicts there."""
     name, train, test = task
-    learn, left_out = take_rows(X, train), take_rows(X, test)
+    learn, left_out = (part_for(estimators[name], X, rows, train) for rows in (train, test))
     known = groups_for_fit(estimators[name], unit, y)
     own = None if known is None else known[train]
     begun = time.perf_counter()

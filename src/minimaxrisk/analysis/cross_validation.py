@@ -15,10 +15,10 @@ from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fresh_copy, steps_of
-from minimaxrisk._utils.stored_tables import in_memory, take_rows
+from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.guarantees.left_out import LeftOutScores, weights_of_units
-from minimaxrisk.samples.parts import fit_on_rows
+from minimaxrisk.samples.parts import fit_on_rows, part_for
 from minimaxrisk.samples.validation import (
     OTHERS_ALONE,
     codes_of_groups,
@@ -264,7 +264,7 @@ def _left_out(
 ) -> _Outcome:
     """Fit a model without a fold and predict it."""
     train, test = fold
-    left_out = take_rows(X, test)
+    left_out = part_for(fresh, X, test, train)
     fitted = fit_on_rows(fresh, X, y, train, groups=groups)
     scores = in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
     predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))

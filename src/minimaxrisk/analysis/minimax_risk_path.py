@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import tell_progress
 from minimaxrisk._utils.rounding import at_most
@@ -206,7 +207,8 @@ def minimax_risk_path(
     model._validate_params()
     data = data_for_fit(model, model, X, y, sample_weight=sample_weight, groups=groups)
     warn_about_work(data, model.coding, model.copy)
-    return path_of(model, data, radii, breakpoints=breakpoints, verbose=verbose)
+    with suitable_threads(len(data.labels)):
+        return path_of(model, data, radii, breakpoints=breakpoints, verbose=verbose)
 
 
 def path_of(

@@ -38,12 +38,13 @@ from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, steps_of
-from minimaxrisk._utils.stored_tables import LARGE, take_rows
+from minimaxrisk._utils.stored_tables import LARGE
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
 from minimaxrisk.estimators.fit_support import radius_seed_of
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.independent_units import weights_follow_labels
+from minimaxrisk.samples.parts import part_for
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_labels,
@@ -224,7 +225,7 @@ def permutation_test(
         groups, sample_weight = fit.groups, fit.sample_weight
     elif X is None or y is None:
         raise ValueError("X and y must be passed: samples, and their labels.")
-    sample = _Sample.check(X, y, groups, strata, sample_weight)
+    sample = _Sample.check(X, y, groups, strata, sample_weight, estimator=estimator)
     if sample.weights is not None and weights_follow_labels(sample.weights, sample.y):
         warn(
             "the p-value means nothing, since sample_weight depends on the label: it stays with the samples "
@@ -306,7 +307,9 @@ class _Sample:
     groups: IntArray | None  # of the rows; None where each is a group of its own
 
     @classmethod
-    def check(cls, X: Any, y: Any, groups: Any, strata: Any, sample_weight: Any) -> _Sample:
+    def check(
+        cls, X: Any, y: Any, groups: Any, strata: Any, sample_weight: Any, *, estimator: Any = None
+    ) -> _Sample:
         y = check_labels(X, y, groups=groups, strata=strata, sample_weight=sample_weight)
         unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
         stratum = np.zeros(len(y), dtype=np.intp)
@@ -316,7 +319,7 @@ class _Sample:
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, y, dtype=np.float64)
             rows = np.flatnonzero(weights)
-            X, y, weights = take_rows(X, rows), y[rows], weights[rows]
+            X, y, weights = part_for(estimator, X, rows, rows), y[rows], weights[rows]
             stratum, unit = stratum[rows], np.unique(unit[rows], return_inverse=True)[1]
         refuse_differences_within(
             unit,
@@ -401,9 +404,9 @@ class _Relabelling:
                 posed = fit.posed_by_parameters.with_radii(rule)
             else:
                 posed = kind.pose(_sharing_a_copy(checked, data), data, rule)
-        # The features hold the values of X already.
-        empty = replace(data, X=np.empty((len(data.labels), 0)))
-        return cls(checked, posed, empty, posed.rule_for_labellings(rule))
+            # The features hold the values of X already.
+            empty = replace(data, X=np.empty((len(data.labels), 0)))
+            return cls(checked, posed, empty, posed.rule_for_labellings(rule))
 
     @property
     def batch_size(self) -> int:

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import solvers
@@ -427,7 +428,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             yield answer(X, rule.probabilities(stage.scores(X), stage.threshold).T)
 
     def _fitted_rule(self) -> LinearRule:
-        threshold = None if self.marginal == "empirical" else self.threshold_
+        threshold = None if self._fitted_parameters.marginal == "empirical" else self.threshold_
         return LinearRule.from_full(self.coef_, self.intercept_, threshold)
 
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
@@ -435,7 +436,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     def _store(self, posed: PosedBox, data: TrainingData, solved: Solution, parameters: Any) -> IntArray:
         problem, scale = posed.problem, posed.problem.scale
-        stage = solved.stage
+        stage, self._fitted_parameters = solved.stage, clone(self._without_callback())
         _, scores = problem.penalty_and_scores(stage.components, stage.values)
         # Where every instance has a threshold of its own, this is their mean.
         self.threshold_ = problem.marginal.largest_mean(rule.instance_thresholds(scores))

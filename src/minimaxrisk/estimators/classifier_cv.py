@@ -265,10 +265,11 @@ class LossOfRadii:
     def __call__(self, fold: Fold) -> FloatArray:
         train, test = fold
         data = self.sample.rows(train).checked_by(self.estimator)
-        path = solve_path(
-            self.estimator, data, self.radii, gap=GAP if len(data.classes) == 2 else FOLD_GAP_OF_SEVERAL
-        )
-        rules, left_out = [path.rule(one) for one in path.solved], self.sample.rows(test)
+        gap = GAP if len(data.classes) == 2 else FOLD_GAP_OF_SEVERAL
+        with suitable_threads(len(data.labels)):
+            path = solve_path(self.estimator, data, self.radii, gap=gap)
+            rules = [path.rule(one) for one in path.solved]
+        left_out = self.sample.rows(test)
         loss = self._share_of_errors if self.scoring is None else self._minus_score
         return np.array([[loss(rule, data.classes, left_out), len(rule.columns)] for rule in rules]).T
 
@@ -278,7 +279,7 @@ class LossOfRadii:
 
     def _minus_score(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
         model = clone(self.estimator).set_params(deterministic=True)
-        model.classes_, model.n_features_in_ = classes, on.X.shape[1]
+        model.classes_, model.n_features_in_, model._fitted_parameters = classes, on.X.shape[1], model
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold
         weights = {} if on.weights is None else {"sample_weight": on.weights}
         return -check_scoring(model, self.scoring)(model, on.X, on.y, **weights)
@@ -326,8 +327,9 @@ def n_features_at(
     estimator: Any, data: TrainingData, radii: FloatArray, posed: PosedBox | None = None
 ) -> IntArray:
     """How many columns the fit at each radius selects."""
-    path = solve_path(estimator, data, radii, posed=posed)
-    selected = {one.radius: len(path.rule(one).columns) for one in path.solved}
+    with suitable_threads(len(data.labels)):
+        path = solve_path(estimator, data, radii, posed=posed)
+        selected = {one.radius: len(path.rule(one).columns) for one in path.solved}
     return np.array([selected[s] for s in radii], dtype=np.intp)
 
 
@@ -482,6 +484,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
     selected_features_: IntArray = _of_estimator("selected_features_")
     n_features_selected_: int = _of_estimator("n_features_selected_")
     feature_importances_: FloatArray = _of_estimator("feature_importances_")
+    _fitted_parameters: Any = _of_estimator("_fitted_parameters")
 
     estimator_: MinimaxRiskClassifier
     cv_results_: dict[str, Any]
@@ -671,9 +674,6 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
         return self.estimator_.predict(X)  # draws labels where the estimator does
 
     def _final(self) -> MinimaxRiskClassifier:
-        return self.estimator_
-
-    def _parameters_of_set(self) -> MinimaxRiskClassifier:
         return self.estimator_
 
     def _fitted_rule(self) -> LinearRule:

@@ -106,6 +106,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         refuse_elsewhere(X, "ClippedScaler")
         X = validate_data(self, readable(X), accept_sparse=["csc", "csr"], dtype=FLOATS)
+        self._limit = self.limit
         if sparse.issparse(X):
             self.centre_, self.scale_ = np.zeros(X.shape[1]), _sparse_scale(X)
         else:
@@ -144,13 +145,13 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             scaled = X.copy()
             with np.errstate(over="ignore"):  # beyond the largest number is beyond the limit
                 values = X.data / self.scale_[_columns_of_entries(X)]
-            scaled.data = np.clip(values, -self.limit, self.limit).astype(X.dtype)
+            scaled.data = np.clip(values, -self._limit, self._limit).astype(X.dtype)
             return scaled
         scaled = np.empty_like(X)
         for part in column_blocks(X.shape[1], X.shape[0]):
             with np.errstate(over="ignore"):
                 values = _deviations(X[:, part], self.centre_[part]) / self.scale_[part]
-            scaled[:, part] = np.clip(values, -self.limit, self.limit)
+            scaled[:, part] = np.clip(values, -self._limit, self._limit)
         return scaled
 
     def inverse_transform(self, X: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -260,7 +261,7 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
         return solve_ball(posed.problem, Enough(max(self.gap_tol, SMALLEST_GAP)), monitor)
 
     def _store(self, posed: PosedBall, data: TrainingData, solved: Solution, parameters: Any) -> None:
-        problem = posed.problem
+        problem, self._fitted_parameters = posed.problem, clone(self._without_callback())
         self.threshold_ = problem.threshold_of(solved.mu)
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         self.dual_coef_ = problem.orientation * solved.mu + 0.0
@@ -288,8 +289,8 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
         return claims_of_ball(self, posed)
 
     def _fitted_rule(self) -> LinearRule | KernelRule:
-        threshold = None if self.marginal == "empirical" else self.threshold_
-        if self._products.kernel == "linear":  # of the fit, whatever the parameter is now
+        threshold = None if self._fitted_parameters.marginal == "empirical" else self.threshold_
+        if self._products.kernel == "linear":
             return LinearRule.from_full(self.coef_, self.intercept_, threshold)
         return KernelRule(self._products, self._space, self.X_fit_, self.rows_, self.dual_coef_, threshold)
 

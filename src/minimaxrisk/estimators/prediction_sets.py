@@ -38,7 +38,7 @@ from minimaxrisk.guarantees.left_out import (
     needed_to_exclude,
     weights_of_units,
 )
-from minimaxrisk.samples.parts import fit_on_rows, groups_for_fit
+from minimaxrisk.samples.parts import columns_for, fit_on_rows, groups_for_fit
 from minimaxrisk.samples.validation import (
     check_labels,
     check_new_data,
@@ -360,14 +360,18 @@ def _judge(
     """Fitted on the rest of the samples."""
     learner = fresh_copy(model, callback=None, verbose=False, certify=False)
     fitted = fit_on_rows(learner, X, y, rest, groups=groups)
-    return fitted._final()._fitted_rule() if keeps_rules else ScoresOf(fitted)
+    return fitted._final()._fitted_rule() if keeps_rules else ScoresOf(fitted, rest)
 
 
 @dataclass(frozen=True)
 class ScoresOf:
-    """Scores of a fitted classifier: ``decision_function``, which has fewer ties, or ``predict_proba``."""
+    """Scores of a fitted classifier: ``decision_function``, which has fewer ties, or ``predict_proba``.
+
+    ``learned`` are the samples that it was fitted on, if these are not all.
+    """
 
     model: Any
+    learned: IntArray | None = None
 
     @property
     def columns(self) -> IntArray:
@@ -385,6 +389,8 @@ class ScoresOf:
     def scores(self, X: Any) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         n_classes = len(self.model.classes_)
+        if self.learned is not None:
+            X = columns_for(self.model, X, self.learned)
         # With three classes there are as many pairs as classes.
         settings = self.model.get_params() if hasattr(self.model, "get_params") else {}
         is_of_pairs = any(

@@ -200,7 +200,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
             with progress_bar(len(halves), "halves", verbose=self.verbose) as progress:
                 selections = parallel_map(select, halves, n_jobs=self.n_jobs, progress=progress)
         start_over(self, fitted)
-        self.estimator_ = fitted
+        self.estimator_, self._most_features = fitted, self.max_features
         if selections is not None:
             found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
             for name, value in vars(found).items():
@@ -256,7 +256,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
             # The threshold of the fit, which the bounds are about.
             return self.selection_frequencies_ >= self.false_selection_bounds_.threshold
         mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[most_important(self.estimator_, self.max_features)] = True
+        mask[most_important(self.estimator_, self._most_features)] = True
         return mask
 
     def __sklearn_tags__(self) -> Any:

@@ -93,19 +93,19 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
             posed = self._posed(data, parameters)
             # 3) solve
             solved = self._solved(posed, data, parameters, monitor)
-        bridge.close()
-        # 4) store
-        start_over(self, checked)
-        self.classes_ = data.classes
-        predicted = self._store(posed, data, solved, parameters)
-        if solved.interrupted:
-            raise KeyboardInterrupt
-        # 5) warn
-        if not is_silenced(UnderfitWarning):
-            if predicted is None:
-                predicted = predicted_classes(self._fitted_rule(), data.X)
-            warn_about_lost_classes(data, predicted, self._remedies(data, parameters), self._whose)
-        self._warn(posed, data, solved)
+            bridge.close()
+            # 4) store
+            start_over(self, checked)
+            self.classes_ = data.classes
+            predicted = self._store(posed, data, solved, parameters)
+            if solved.interrupted:
+                raise KeyboardInterrupt
+            # 5) warn
+            if not is_silenced(UnderfitWarning):
+                if predicted is None:
+                    predicted = predicted_classes(self._fitted_rule(), data.X)
+                warn_about_lost_classes(data, predicted, self._remedies(data, parameters), self._whose)
+            self._warn(posed, data, solved)
         return self
 
 

@@ -135,17 +135,19 @@ class Certified(Capable, ABC):
     coverage_: float | None
     coverage_remarks_: tuple[str, ...]
     coding_: str
+    _fitted_parameters: Any
 
     def _final(self) -> Certified:
         """The fitted model that has rule and proof: itself, or the one with the radius that it chose."""
         return self
 
     def _parameters_of_set(self) -> Any:
-        """After a fit: the fitted estimator whose parameters say what the uncertainty set is.
+        """After a fit: an estimator with the parameters of the fit, which say what the uncertainty set is.
 
-        ``_parameters_of_fit`` is its counterpart before and during a fit.
+        Parameters of the model may have been set since then. ``_parameters_of_fit`` is the counterpart before
+        and during a fit.
         """
-        return self
+        return self._fitted_parameters
 
     def _without_callback(self) -> Certified:
         """A copy for a file, in which what a callback refers to does not belong."""

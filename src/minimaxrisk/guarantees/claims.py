@@ -84,6 +84,7 @@ def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterat
 def claims_of_ball(model: Any, posed: PosedBall) -> Iterator[Claim]:
     """Of a ``MinimaxRiskKernelClassifier``."""
     problem, dual_coef = posed.problem, np.asarray(model.dual_coef_)
+    kernel = model._parameters_of_set().kernel
     if dual_coef.shape != problem.shape:
         yield Claim(problem=f"dual_coef_ has shape {dual_coef.shape}, the data need {problem.shape}")
     elif not np.isfinite(dual_coef).all():
@@ -93,7 +94,7 @@ def claims_of_ball(model: Any, posed: PosedBall) -> Iterator[Claim]:
         upper = upper_bound(problem, problem.objective, coefficients)
         yield Claim("worst_case_error_", model.worst_case_error_, upper)
         yield Claim("threshold_", model.threshold_, problem.threshold_of(coefficients))
-        if model.kernel == "linear":
+        if kernel == "linear":
             coef, intercept = posed.linear(dual_coef)
             yield Claim("coef_", model.coef_, coef)
             yield Claim("intercept_", model.intercept_, intercept)
@@ -110,7 +111,7 @@ def claims_of_ball(model: Any, posed: PosedBall) -> Iterator[Claim]:
     yield Claim("the origin of the kernel", model._products.origin, products.origin)
     for stored, again in zip(vars(model._space).values(), vars(space).values(), strict=True):
         yield Claim("the mean of the kernel", stored, again)
-    kept, is_kept = model.X_fit_, model.kernel not in ("linear", "precomputed")
+    kept, is_kept = model.X_fit_, kernel not in ("linear", "precomputed")
     if (kept is not None) != is_kept or (
         is_kept and not (kept.shape == posed.X.shape and abs(kept - posed.X).max() == 0.0)
     ):
@@ -178,13 +179,14 @@ def _claims_of_affine_proof(model: Any, posed: PosedBox, objective: ExpectedLoss
 
 def _claims_of_selections(model: Any, fitted: AverageRule) -> Iterator[Claim]:
     selections = [rule.columns for rule in fitted.members]
-    found = SelectionStability.of(selections, model.n_features_in_, threshold=model.threshold)
+    bounds = vars(model).get("false_selection_bounds_")
+    threshold = model.threshold if bounds is None else bounds.threshold
+    found = SelectionStability.of(selections, model.n_features_in_, threshold=threshold)
     for name in ("selection_frequencies", "n_selected_per_subsample", "average_selected"):
         yield Claim(f"{name}_", getattr(model, f"{name}_"), getattr(found, name))
-    if model.complementary:
+    if bounds is not None:
         stored, again = (
-            comparable(list(vars(bounds).values()))
-            for bounds in (model.false_selection_bounds_, found.false_selection_bounds)
+            comparable(list(vars(each).values())) for each in (bounds, found.false_selection_bounds)
         )
         yield Claim("false_selection_bounds_", stored, again)
 

@@ -118,7 +118,7 @@ def bound_by_own_radii(
         judged,
         exceedance,
         within=_own_radii(model),
-        is_known=model.marginal == "empirical",
+        is_known=model._parameters_of_set().marginal == "empirical",
         reason=reason,
         assumption=assumption,
         confidence=confidence,
@@ -143,9 +143,9 @@ def bounds_by_new_radii(
     one of the limits for new instances with ``excess_delta``; ``confidence`` is what the bounds, and others
     beside them, have together.
     """
-    model, plain = fit.model, sample.data
+    model, plain, parameters = fit.model, sample.data, fit.model._parameters_of_set()
     level, limit = 1.0 - delta, 1.0 - excess_delta / len(JUDGED)
-    posed = fit._with_radii(plain, MultiplierBootstrap(level, model.n_bootstrap, model.radius_seed_))
+    posed = fit._with_radii(plain, MultiplierBootstrap(level, parameters.n_bootstrap, model.radius_seed_))
     if new is None and smallest_so_far is not None:
         _refuse_hopeless(posed, plain, smallest_so_far)
     judged = _judged_by_set(model, plain, posed)
@@ -155,7 +155,7 @@ def bounds_by_new_radii(
     else:
         assert n_folds is not None
         # Parts of the data get radii of as many standard errors.
-        _, intercept_level = split_level(level, has_intercept=model.fit_intercept)
+        _, intercept_level = split_level(level, has_intercept=parameters.fit_intercept)
         again = Multiple(posed.radii.factors, intercept_level=intercept_level)
 
         def judge(part: PosedFit, rows: IntArray) -> list[JudgedRule]:
@@ -400,10 +400,9 @@ def _cross_fitted(
     for i, (learned, left_out) in enumerate(folds.split(np.zeros(len(label_of_unit)), label_of_unit)):
         rows, test = (used[np.isin(unit, units)] for units in (learned, left_out))
         # The weights hold the class weights already.
-        part = clone(model).set_params(
+        part = clone(model._parameters_of_set()).set_params(
             class_weight=None,
             weight_kind="counts" if data.counts is None else "importance",
-            callback=None,
             verbose=0,
         )
         seen = {

@@ -23,12 +23,13 @@ from typing import Any, get_args
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import check_confidence, is_integer, is_number, listed
 from minimaxrisk._utils.arrays import DataMatrix
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy, num_samples
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import (
@@ -62,6 +63,7 @@ from minimaxrisk.guarantees.statement import (
 )
 from minimaxrisk.guarantees.verification import check_same_data, verify
 from minimaxrisk.samples.exchangeability import reason_against_independence, reason_against_one_law
+from minimaxrisk.samples.parts import is_pairwise
 from minimaxrisk.samples.validation import TrainingData, check_labels, check_new_data, codes_of_groups
 
 ROUNDING = 1e-6  # of shares that people write down
@@ -291,9 +293,10 @@ def _by_radii(
     if reason := _not_as_given(transformer):
         raise ValueError(f"method='radii' cannot be used: {reason}")
     new = None if X_new is None else _checked_new(model, X_new, transformer)
-    found = bound_by_own_radii(
-        model, fit, "predict" if rule is None else rule, new=new, limit=float(limit), n_folds=n_folds
-    )
+    with suitable_threads(0 if fit is None else len(fit.data.labels)):
+        found = bound_by_own_radii(
+            model, fit, "predict" if rule is None else rule, new=new, limit=float(limit), n_folds=n_folds
+        )
     if fit is None:
         return found
     weighted = JudgedSample(fit.data, None)
@@ -537,16 +540,17 @@ def _best(
             return [majority_bound(sample, levels[method], random)]
         assert fit is not None
         smallest = min((one.value for one in found), default=1.0)
-        return bounds_by_new_radii(
-            fit,
-            sample,
-            new=new,
-            delta=levels[RADII],
-            excess_delta=levels[EXCESS],
-            confidence=confidence,
-            n_folds=n_folds,
-            smallest_so_far=smallest if only_if_smaller else None,
-        )
+        with suitable_threads(len(fit.data.labels)):
+            return bounds_by_new_radii(
+                fit,
+                sample,
+                new=new,
+                delta=levels[RADII],
+                excess_delta=levels[EXCESS],
+                confidence=confidence,
+                n_folds=n_folds,
+                smallest_so_far=smallest if only_if_smaller else None,
+            )
 
     for method in methods:
         # The arguments are in order, so that it is the data that do not allow it.
@@ -621,7 +625,7 @@ def _refuse_what_cannot_be_fitted(learner: Any) -> None:
             "a hold-out fits a copy of the model on some of the samples, and part of this one is frozen: it "
             "has seen the others. Pass it without FrozenEstimator, and without cv='prefit'."
         )
-    if get_tags(learner).input_tags.pairwise:
+    if is_pairwise(learner):
         raise ValueError(
             "a hold-out needs X, not a precomputed kernel; pass X, and the kernel as a function."
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.guarantees.certified import Estimator, has_proof, unwrapped
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit
 
@@ -90,7 +91,8 @@ def verify(
     """
     fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
     if fit.certificate is None:
-        fit.certificate = _recompute(fit)
+        with suitable_threads(len(fit.data.labels)):
+            fit.certificate = _recompute(fit)
     return fit.certificate
 
 

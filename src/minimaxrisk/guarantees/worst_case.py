@@ -9,6 +9,7 @@ import numpy as np
 
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.interior_point.expected_loss import EPSILON_ALONE, N_MAX, largest_loss
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.guarantees.certified import ColumnRule, Estimator
@@ -120,9 +121,10 @@ def worst_case(
     )
     check_classes(fit.model, fit.data.classes)
     fitted: Any = fit.model._fitted_rule()
-    posed = fit.posed_by_stored_radius
-    loss = loss_of_rule(fitted, rule, fit.data, posed)
-    largest, smallest = (worst_case_of_loss(each, fitted, posed) for each in (loss, -loss))
+    with suitable_threads(len(fit.data.labels)):
+        posed = fit.posed_by_stored_radius
+        loss = loss_of_rule(fitted, rule, fit.data, posed)
+        largest, smallest = (worst_case_of_loss(each, fitted, posed) for each in (loss, -loss))
     return WorstCase(
         rule=rule,
         lower=max(0.0, -smallest.upper),

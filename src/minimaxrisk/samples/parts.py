@@ -1,4 +1,4 @@
-"""Fits on some of the samples, as folds and hold-outs need them."""
+"""Parts of the samples, as folds and hold-outs need them, and fits on such parts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk._utils.sklearn_private import fit_with, steps_of
+from minimaxrisk._utils.sklearn_private import fit_with, own_parts, safe_indexing, steps_of
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.samples.validation import differences_within
 
@@ -22,7 +23,24 @@ def fit_on_rows(
     known = groups_for_fit(estimator, groups, y)
     with quiet_fits():
         own = None if known is None else known[rows]
-        return fit_with(clone(estimator), take_rows(X, rows), y[rows], groups=own)
+        return fit_with(clone(estimator), part_for(estimator, X, rows, rows), y[rows], groups=own)
+
+
+def is_pairwise(estimator: Any) -> bool:
+    """Return whether X holds products or distances of samples, a column for each that is learned from."""
+    return hasattr(estimator, "__sklearn_tags__") and bool(get_tags(estimator).input_tags.pairwise)
+
+
+def part_for(estimator: Any, X: Any, rows: IntArray, learned: IntArray) -> Any:
+    """Return rows of X, with columns as a fit on the samples ``learned`` takes them."""
+    return columns_for(estimator, take_rows(X, rows), learned)
+
+
+def columns_for(estimator: Any, X: Any, learned: IntArray) -> Any:
+    """Return the columns of X that belong to the samples ``learned``, if a column belongs to a sample."""
+    if not is_pairwise(estimator):
+        return X
+    return safe_indexing(X if hasattr(X, "shape") else np.asarray(X), learned, axis=1)
 
 
 def groups_for_fit(estimator: Any, groups: IntArray | None, y: np.ndarray) -> IntArray | None:
@@ -33,9 +51,6 @@ def groups_for_fit(estimator: Any, groups: IntArray | None, y: np.ndarray) -> In
     """
     if groups is None or not has_fit_parameter(steps_of(estimator)[-1], "groups"):
         return groups
-    parameters = estimator.get_params().items()
-    is_one_hot = any(
-        name.rpartition("__")[2] == "coding" and value == "one-hot" for name, value in parameters
-    )
+    is_one_hot = any(getattr(part, "coding", None) == "one-hot" for part in own_parts(estimator))
     has_no_radii = is_one_hot or len(np.unique(y)) > 2
     return None if has_no_radii and len(differences_within(groups, y)) else groups
