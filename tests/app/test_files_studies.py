@@ -29,7 +29,7 @@ STUDY = {"X": X.tolist(), "features": ["a", "b", "c"], "samples": P, "y": XY}
 IDS = [str(i) for i in range(1, 13)]
 ABC = ["a", "b", "c"]
 COLUMNS = ["column_1", "column_2", "column_3"]
-ARRAY = {"t.npy": lambda path: np.save(path, X)}
+ARRAY = {"t.npz": lambda path: np.savez(path, X=X)}
 
 
 def numbered(name="id", ids=IDS):
@@ -112,7 +112,7 @@ READ = [
     (pair(UNLABELLED, LABELS), {"target": "class"}, STUDY, ["has 1 sample not in the data: 'p9'."]),
     ({"t.csv": UNLABELLED, "l.tsv": "p3,x\np2,y\np1,x\np4,y\n"}, {}, STUDY | {"target": "label"}, []),
     *(
-        ({"t.npy": lambda path: np.save(path, X), "l.csv": text}, {}, {"y": XY}, ["joined line by line"])
+        ({**ARRAY, "l.csv": text}, {}, {"y": XY}, ["joined line by line"])
         for text in ("class\nx\ny\nx\ny\n", "x\ny\nx\ny\n", "id,class\n1,x\n2,y\n3,x\n4,y\n")
     ),
     (
@@ -183,7 +183,7 @@ READ = [
     ),
     (pair(ABOUT_GENES, LABELS), {"target": "class", "ignore": ["s"]}, STUDY, []),
     (
-        {"t.npy": lambda path: np.save(path, X.T), "l.csv": "x\ny\nx\ny\n"},
+        {"t.npz": lambda path: np.savez(path, X=X.T), "l.csv": "x\ny\nx\ny\n"},
         {"transpose": True},
         {"X": X.tolist(), "y": XY},
         [],
@@ -275,21 +275,19 @@ def test_what_is_read_and_said(tmp_path, files, asked, expected, remarks):
         assert any(remark in said for said in study.remarks), study.remarks
 
 
-@pytest.mark.parametrize("kind", ["parquet", "feather"])
-def test_index_of_pandas(tmp_path, kind):
+def test_index_of_pandas(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     frame = pandas.DataFrame(X, columns=ABC).assign(klass=XY, flag=[True, False, True, True])
     frame["n"] = pandas.array([1, None, 3, 4], dtype="Int64")
-    study = read(tmp_path, {f"t.{kind}": getattr(frame, f"to_{kind}")}, target="klass")
+    study = read(tmp_path, {"t.parquet": frame.to_parquet}, target="klass")
     assert not study.has_sample_names
     assert study.feature_names.tolist() == ["a", "b", "c", "n", "flag"]
     np.testing.assert_array_equal(study.X[:, 3:], [[1, 1], [np.nan, 0], [3, 1], [4, 1]])
-    if kind == "parquet":
-        named = frame.set_index(pandas.Index([7, 3, 5, 1], name="who"))
-        study = read(tmp_path, {"t.parquet": named.to_parquet}, target="klass")
-        assert study.sample_names.tolist() == ["7", "3", "5", "1"]
-        assert "Took the index 'who' of the table as sample names." in study.remarks
+    named = frame.set_index(pandas.Index([7, 3, 5, 1], name="who"))
+    study = read(tmp_path, {"t.parquet": named.to_parquet}, target="klass")
+    assert study.sample_names.tolist() == ["7", "3", "5", "1"]
+    assert "Took the index 'who' of the table as sample names." in study.remarks
 
 
 def test_large_numbers_of_a_data_frame(tmp_path):

@@ -69,13 +69,15 @@ def require_unique(names: Sequence[str], where: object, *, what: str, remedy: st
 def parsing(where: object, what: str) -> Iterator[None]:
     """Turn what a parser raises at a damaged file into one message that a user can act on.
 
-    A missing package and a lack of memory are not the file's fault and pass through.
+    A missing package, a lack of memory and a message that names the file pass through.
     """
     try:
         yield
     except (ImportError, MemoryError):
         raise
     except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith(str(where)):
+            raise
         raise ValueError(
             f"{where} cannot be read as {what} ({brief(error)}); "
             "it may be damaged, incomplete or in another format: get or export it again."

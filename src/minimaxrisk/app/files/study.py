@@ -49,7 +49,7 @@ class ReadOptions:
     labels_sheet : str or None, default=None
         The sheet with the labels.
     layer : str or None, default=None
-        The layer of an ``.h5ad`` file, or the variable of an ``.npz`` or ``.mat`` file.
+        The layer of an ``.h5ad`` file, or the variable of an ``.npz`` file.
     skip_lines : int, default=0
         Lines above the table to skip, in text files and workbooks.
     duplicates : {"error", "mean", "max"}, default="error"
