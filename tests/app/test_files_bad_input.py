@@ -154,9 +154,9 @@ REFUSED = [
     ),
     (TABLE.replace(",y", ","), {}, "got 2 of 4 .*for the samples 'p2', 'p4'; complete them, or remove these"),
     (
-        TABLE.replace(",y", ",none"),
+        TABLE.replace("p2,y", "p2,none"),
         {},
-        "got 2 of 4 .*'p4'; if 'none' is a class, write another word; if not, complete them, or remove these",
+        "got 1 of 4 .*'p2'; if 'none' is a class, write another word; if not, complete it, or remove this",
     ),
     # A cell that is empty is no class.
     (TABLE.replace("p2,y", "p2,"), {"target": None}, r"It could be 'class' \(x, y\); for example"),

@@ -35,9 +35,9 @@ def quoted(text: str) -> str:
     return shlex.quote(text) if is_plain else f'"{text}"'
 
 
-def folded(name: str, keep: str = "") -> str:
-    """Letters and digits alone, in lower case, and the characters to keep."""
-    return "".join(letter for letter in name.casefold() if letter.isalnum() or letter in keep)
+def folded(name: str) -> str:
+    """Letters and digits alone, in lower case."""
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from minimaxrisk._utils.arguments import listed
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.app.files import binary_formats as formats
 from minimaxrisk.app.files.cells import TextArray, is_missing, text_array
 from minimaxrisk.app.files.features import Features, by_feature, model_features, training_features
@@ -26,6 +26,7 @@ from minimaxrisk.app.files.labels import (
     join_in_order,
     missing_labels,
     refuse_missing_labels,
+    words_that_are_classes,
 )
 from minimaxrisk.app.files.layout import TextFile, head, packing_of, read_text
 from minimaxrisk.app.files.messages import COMMAND_LINE, brief
@@ -262,8 +263,8 @@ def _find_labels(arranged: Arranged, request: ReadRequest, *, needed: bool) -> L
     """The labels that the caller's file has, or its labels file; none where none are needed."""
     raw, target = arranged.raw, request.target
     if request.labels is not None:
-        found = _joined(arranged, request.labels, request)
-        refuse_missing_labels(found, arranged.samples, request.labels)
+        found, classes = _with_class_words(_joined(arranged, request.labels, request), request)
+        refuse_missing_labels(found, arranged.samples, request.labels, classes)
         is_feature = found.target in raw.columns() and found.target not in arranged.aside
         if is_feature and not request.for_model:
             remark = f"Left out the column {found.target!r} of the data: the labels file has it."
@@ -275,16 +276,33 @@ def _find_labels(arranged: Arranged, request: ReadRequest, *, needed: bool) -> L
     is_own = request.for_model and not has_target and raw.label is not None
     target = raw.label if is_own else find_target(raw, request)
     assert target is not None
-    found = Labels(raw.column(target), target)
+    column = raw.column(target)
+    assert column is not None
+    found, classes = _with_class_words(Labels(column, target), request)
     if needed:
-        refuse_missing_labels(found, arranged.samples, request.where)
-    elif gone := missing_labels(found.column):
+        refuse_missing_labels(found, arranged.samples, request.where, classes)
+    elif gone := missing_labels(column, classes):
         remark = f"The labels in {target!r} were left out: {len(gone)} of {arranged.raw.n_rows} are missing."
         return Labels(None, target, (remark,))
     if not request.for_model and target in raw.annotations and target in raw.columns():
         remark = f"{target!r} is a feature too: the labels are those outside of the table."
-        return found._replace(remarks=(remark,))
+        return found._replace(remarks=(*found.remarks, remark))
     return found
+
+
+def _with_class_words(found: Labels, request: ReadRequest) -> tuple[Labels, frozenset[str]]:
+    """The labels, with a remark on words for missing values that are classes, and these words."""
+    assert found.column is not None
+    words = words_that_are_classes(found.column, request.classes)
+    if not words:
+        return found, words
+    shown = [f"{word!r} ({counted(int((found.column == word).sum()), 'sample')})" for word in sorted(words)]
+    is_one = len(shown) == 1
+    remark = (
+        f"In {found.target!r}, {', '.join(shown)} {'is a class' if is_one else 'are classes'} and not a "
+        "missing label; empty the cells if that is not meant."
+    )
+    return found._replace(remarks=(*found.remarks, remark)), words
 
 
 def _as_written(options: ReadOptions, *columns: str | None) -> ReadOptions:
@@ -313,6 +331,7 @@ def read_study_for_model(
     sample_columns: Sequence[str] = (),
     options: ReadOptions = DEFAULTS,
     needs_labels: bool = False,
+    classes: Collection[str] = (),
 ) -> Study:
     """Read data for an existing model: its columns by name, in its order.
 
@@ -336,6 +355,8 @@ def read_study_for_model(
         How to read the file, where it does not say itself.
     needs_labels : bool, default=False
         Whether to refuse a file without labels.
+    classes : collection of str, default=()
+        The classes of the model. One with the name of a missing value, such as ``"None"``, is then a label.
 
     Returns
     -------
@@ -358,7 +379,7 @@ def read_study_for_model(
         raw = with_names_of(raw, features, path)
     is_feature = target in known and target not in raw.annotations
     asked = None if is_feature else target
-    request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns)
+    request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns, classes)
     if clash := [name for name in ignore if name in known]:
         option = spell(options, "ignore")
         raise ValueError(f"{option} cannot leave out a feature of the model, got {listed(clash)}.")

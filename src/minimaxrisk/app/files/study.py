@@ -161,6 +161,7 @@ class ReadRequest:
     labels: LabelTable | None = None
     features: Collection[str] = ()  # of the model that the table is for
     sample_columns: Sequence[str] = ()  # columns about the samples, such as their patients
+    classes: Collection[str] = ()  # of the model
 
     @property
     def for_model(self) -> bool:
