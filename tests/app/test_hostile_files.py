@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.app.files import ReadOptions
+from minimaxrisk.app.files import ReadOptions, layout
 from minimaxrisk.app.files.guards import check_workbook
 from minimaxrisk.app.files.read_study import read_raw_table
 from tests.corpora.hostile import CASES, Commands, hdf5, lying_directory, parts_of
@@ -64,3 +64,10 @@ def test_a_workbook_is_unpacked_to_its_end(tmp_path):
     lying_directory(tmp_path)
     with pytest.raises(ValueError, match="sheet1"):
         check_workbook(tmp_path / "t.xlsx")
+
+
+def test_a_line_has_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "LONGEST_LINE", 1000)
+    (tmp_path / "t.csv").write_text("class,a\nx," + "1" * 1000)
+    with pytest.raises(ValueError, match="1000 characters"):
+        read_raw_table(tmp_path / "t.csv", ReadOptions())

@@ -7,7 +7,6 @@ import math
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from minimaxrisk.app.files.guards import (
     refuse_fractions,
     refuse_shape,
     refuse_unpacked,
-    sparse_of,
 )
 from minimaxrisk.app.files.layout import Record, find_layout, lines_of_title, opened
 from minimaxrisk.app.files.messages import nearest, needed, parsing, require_unique
@@ -99,7 +97,8 @@ def read_npz(path: Path, options: ReadOptions) -> RawTable:
         for name, value in arrays.items():
             refuse_damaged_text(value, name)
         if arrays.keys() >= SPARSE_MEMBERS:
-            arrays = {"X": checked_csr(sparse_of(arrays), path)}
+            refuse_fractions(arrays)
+            arrays = {"X": checked_csr(sparse.load_npz(path), path)}
     return _table_of_arrays(arrays, path, options)
 
 
@@ -209,23 +208,17 @@ def read_parquet(path: Path, options: ReadOptions) -> RawTable:
         # As a data set, names of folders would become columns.
         file = parquet.ParquetFile(path)
         shape = file.metadata.num_rows, file.metadata.num_columns
+        if 0 in shape:
+            raise ValueError(f"{path} must hold rows and columns, got {shape[0]} x {shape[1]}.")
         refuse_shape(shape, path)
         refuse_unpacked(8 * math.prod(shape), path.stat().st_size, path)
         table = file.read()
-    return _table_of_columns(table, path, options.as_text)
-
-
-def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTable:
-    if not table.num_rows or not table.num_columns:
-        raise ValueError(f"{where} must hold rows and columns, got {table.num_rows} x {table.num_columns}.")
-    with parsing(where, "a table of columns"):
-        index, shown = _pandas_index(table)
-    table = table.rename_columns([name.strip() for name in table.column_names])
-    require_unique(table.column_names, where, what="the names of columns", remedy="rename them")
-    with parsing(where, "a table of columns"):
         table.validate(full=True)  # offsets of damaged files lead outside of memory
+        index, shown = _pandas_index(table)
+        table = table.rename_columns([name.strip() for name in table.column_names])
+        require_unique(table.column_names, path, what="the names of columns", remedy="rename them")
         columns = [name for name in table.column_names if name not in index]
-        numeric = [name for name in columns if _holds_numbers(table, name, as_text)]
+        numeric = [name for name in columns if _holds_numbers(table, name, options.as_text)]
         numbers = np.empty((table.num_rows, len(numeric)))
         for k, name in enumerate(numeric):
             numbers[:, k] = table.column(name).cast("float64", safe=False).to_numpy()
@@ -294,7 +287,7 @@ def _rows(path: Path, options: ReadOptions) -> tuple[str, int, list[list[Any]], 
     """Title, number of the first row and rows of the sheet, and the titles of the others."""
     asked = options.sheet
     calamine = needed("python_calamine", "Reading workbooks")
-    with _calmed(path):
+    with parsing(path, "a workbook"):
         check_workbook(path)
         workbook = calamine.CalamineWorkbook.from_path(str(path))
         titles = list(workbook.sheet_names)
@@ -304,21 +297,9 @@ def _rows(path: Path, options: ReadOptions) -> tuple[str, int, list[list[Any]], 
             f"{nearest(asked, titles)}"
         )
     for title in titles if asked is None else [asked]:
-        with _calmed(path):
+        with parsing(path, "a workbook"):
             sheet = workbook.get_sheet_by_name(title)
             start, rows = sheet.start, sheet.to_python(skip_empty_area=True)
         if rows:
             return title, start[0] + 1 if start else 1, rows, [other for other in titles if other != title]
     raise ValueError(f"{path} must hold a table, got only empty sheets.")
-
-
-@contextmanager
-def _calmed(path: Path) -> Iterator[None]:
-    """A panic of the parser at a damaged file, which is not an Exception, becomes a message."""
-    with parsing(path, "a workbook"):
-        try:
-            yield
-        except BaseException as error:
-            if isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit):
-                raise
-            raise ValueError(str(error)) from error

@@ -24,7 +24,6 @@ ALWAYS_UNPACKED = 1 << 24  # bytes that a file may unpack to, whatever its size
 MOST_NAMES = 10_000_000  # of rows or columns
 CHUNK = 1 << 20  # bytes
 
-COMPRESSED = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
 PLACES = ("indices", "indptr", "row", "col")  # of entries of sparse matrices
 
 SHEET = re.compile(r"/?xl/worksheets/[^/]*\.xml$", re.IGNORECASE)
@@ -73,19 +72,6 @@ def check_gzip(path: Path) -> None:
         ) from error
 
 
-def sparse_of(arrays: Mapping[str, Any]) -> Any:
-    """Put together the sparse matrix that SciPy saved as these arrays."""
-    kind = arrays["format"].item()
-    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-    refuse_fractions(arrays)
-    shape = tuple(arrays["shape"].tolist())
-    if kind in COMPRESSED:
-        return COMPRESSED[kind]((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-    if kind == "coo":  # which checks its indices when it is made
-        return sparse.coo_matrix((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
-    raise ValueError(f"sparse matrices must be CSR, CSC or COO, got {kind!r}: convert it by tocsr()")
-
-
 def refuse_damaged_text(value: np.ndarray, name: str) -> None:
     """Refuse characters that Unicode does not have, at which Python itself fails."""
     if value.dtype.kind != "U" or not value.nbytes:
@@ -108,8 +94,10 @@ def checked_csr(X: Any, where: Path) -> sparse.csr_matrix:
     The compiled code of SciPy does not check them: it would read and write elsewhere in memory.
     """
     refuse_shape(X.shape, where)
-    if X.format != "coo":
+    if X.format in ("csr", "csc"):
         X.check_format(full_check=True)
+    elif X.format != "coo":  # which checks its indices when it is made
+        raise ValueError(f"sparse matrices must be CSR, CSC or COO, got {X.format}: convert it by tocsr()")
     X = sparse.csr_matrix(X)
     X.sum_duplicates()
     return X

@@ -69,13 +69,14 @@ def require_unique(names: Sequence[str], where: object, *, what: str, remedy: st
 def parsing(where: object, what: str) -> Iterator[None]:
     """Turn what a parser raises at a damaged file into one message that a user can act on.
 
-    A missing package, a lack of memory and a message that names the file pass through.
+    A missing package, a lack of memory and a message that names the file pass through. The panic of a parser
+    in Rust is not an Exception.
     """
     try:
         yield
-    except (ImportError, MemoryError):
+    except (ImportError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:
         if isinstance(error, ValueError) and str(error).startswith(str(where)):
             raise
         raise ValueError(
