@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,6 +13,8 @@ from minimaxrisk.app.files.guards import check_workbook
 from minimaxrisk.app.files.read_study import read_raw_table
 from tests.corpora.hostile import CASES, Commands, hdf5, lying_directory, parts_of
 
+if not hasattr(os, "pidfd_open"):
+    pytest.skip("memory is limited and measured as on Linux", allow_module_level=True)
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 pytest.importorskip("anndata", reason="comes with the extra 'app'")
 

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import pickle
-import resource
 import select
 import signal
 import subprocess
@@ -357,6 +356,20 @@ def workbook(folder: Path, more: str | bytes, before: str = "", strings: str | N
     return ["t.xlsx", "--target", "class"]
 
 
+def of_another_name(folder: Path) -> Arguments:
+    """A sheet that is not where sheets are."""
+    arguments = far_cell("XFD1048576", folder)
+    with zipfile.ZipFile(folder / "t.xlsx") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    links = "xl/_rels/workbook.xml.rels"
+    parts[links] = parts[links].replace(b"worksheets/sheet1.xml", b"theme.bin")
+    parts["xl/theme.bin"] = parts.pop(SHEET)
+    with zipfile.ZipFile(folder / "t.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return arguments
+
+
 def far_cell(place: str, folder: Path) -> Arguments:
     row = place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     return workbook(folder, f'<row r="{row}">{cell(place, 1)}</row>')
@@ -394,6 +407,7 @@ WORKBOOKS: dict[str, Build] = {
     "xlsx cell A1048576": partial(far_cell, "A1048576"),
     "xlsx cell ZZZZZZZ9999999": partial(far_cell, "ZZZZZZZ9999999"),
     "xlsx without references": without_references,
+    "xlsx sheet of another name": of_another_name,
     "xlsx one long text in all cells": long_strings,
     "xlsx of blanks": padded_sheet,
     "xlsx directory lies": lying_directory,
@@ -618,6 +632,8 @@ def _serve() -> None:
 
 
 def _fit(folder: Path, arguments: Arguments) -> None:
+    import resource  # noqa: PLC0415
+
     code = 99
     try:
         from minimaxrisk.app.cli import main  # noqa: PLC0415
@@ -634,7 +650,7 @@ def _fit(folder: Path, arguments: Arguments) -> None:
         os._exit(code)
 
 
-def _ended(child: int) -> tuple[int | None, resource.struct_rusage]:
+def _ended(child: int) -> tuple[int | None, Any]:
     """The exit code, and what the process has used."""
     handle = os.pidfd_open(child)
     is_over = select.select([handle], [], [], MOST_SECONDS)[0]

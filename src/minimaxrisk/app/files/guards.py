@@ -8,8 +8,8 @@ import re
 import sys
 import zipfile
 import zlib
-from collections import deque
 from collections.abc import Iterator, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,6 @@ CHUNK = 1 << 20  # bytes
 
 PLACES = ("indices", "indptr", "row", "col")  # of entries of sparse matrices
 
-SHEET = re.compile(r"/?xl/worksheets/[^/]*\.xml$", re.IGNORECASE)
-TEXTS = re.compile(r"/?xl/sharedstrings\.xml$", re.IGNORECASE)
 ROW = re.compile(rb"<(?:[^\s<>/!?]*:)?row\b")
 CELL = re.compile(rb"<(?:[^\s<>/!?]*:)?c[\s/>]")
 REFERENCE = re.compile(rb"\br\s*=\s*[\"']([A-Za-z]{0,9})(\d{1,9})")
@@ -35,7 +33,7 @@ SHARED = re.compile(rb"\bt\s*=\s*[\"']s[\"']")
 TEXT = re.compile(rb"<(?:[^\s<>/!?]*:)?si\b")
 MOST_EMPTY = 100  # places between the cells of a sheet, per cell
 ALWAYS_EMPTY = 1_000_000
-LONGEST_PART = 1 << 24  # bytes of a row or text in a workbook
+LONGEST_TAG = 1 << 24  # bytes in a workbook
 MOST_LETTERS = 1 << 31  # of all cells of a sheet together
 
 
@@ -143,69 +141,75 @@ def check_workbook(path: Path) -> None:
     """Refuse a workbook for which its reader would take far more memory than its cells need.
 
     The reader makes a place for every cell up to the last row and column, and a copy of a text for every cell
-    that shows it. A lack of memory would end the process.
+    that shows it. A lack of memory would end the process. Any part of the archive can be a sheet.
     """
-    longest, n_shared = 0, 0
     with zipfile.ZipFile(path) as archive:
-        refuse_unpacked(sum(member.file_size for member in archive.infolist()), path.stat().st_size, path)
-        for member in archive.infolist():
-            chunks = _unpacked(archive, member)
-            if SHEET.match(member.filename):
-                n_shared = max(n_shared, _check_sheet(_parts(chunks, ROW), path))
-            elif TEXTS.match(member.filename):
-                longest = max(map(len, _parts(chunks, TEXT)))
-            else:
-                deque(chunks, maxlen=0)
-    if longest * n_shared > MOST_LETTERS:
+        members = archive.infolist()
+        sizes = [member.file_size for member in members]
+        refuse_unpacked(sum(sizes), path.stat().st_size, path)
+        n_shared = max(_check_sheet(_blocks(archive, member), path) for member in members)
+        if n_shared * max(sizes) <= MOST_LETTERS:
+            return
+        longest = max(_longest_text(_blocks(archive, member)) for member in members)
+    if n_shared * longest > MOST_LETTERS:
         raise ValueError(
             f"{path}: {n_shared} cells of a sheet show texts of up to {longest} letters, which may not fit "
             "into memory; shorten the texts, or save the table as CSV."
         )
 
 
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
-    """A member in pieces, up to its end and not only as far as the directory of the archive claims."""
-    claimed, n_bytes = member.file_size, 0
+def _blocks(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield a part of a workbook in blocks of whole tags, up to its end and not only as far as it claims."""
+    member, claimed, n_bytes, rest = copy(member), member.file_size, 0, b""
     member.file_size = sys.maxsize
     with archive.open(member) as file:
         while chunk := file.read(CHUNK):
             n_bytes += len(chunk)
-            if n_bytes > claimed:
-                raise ValueError(f"its part {member.filename} is longer than it claims")
-            yield chunk
-
-
-def _parts(chunks: Iterator[bytes], start: re.Pattern[bytes]) -> Iterator[bytes]:
-    """The text between the starts of elements."""
-    rest = b""
-    for chunk in chunks:
-        *whole, rest = start.split(rest + chunk)
-        yield from whole
-        if len(rest) > LONGEST_PART:
-            raise ValueError(f"it has a row or text of more than {LONGEST_PART} bytes")
+            block, start, rest = (rest + chunk).rpartition(b"<")
+            rest = start + rest
+            if n_bytes > claimed or len(rest) > LONGEST_TAG:
+                raise ValueError(f"its part {member.filename} is longer than it claims, or not XML")
+            yield block
     yield rest
 
 
-def _check_sheet(rows: Iterator[bytes], path: Path) -> int:
+def _check_sheet(blocks: Iterator[bytes], path: Path) -> int:
     """Compare the cells of a sheet with its extent; returns the number of those with a shared text."""
-    n_rows = n_cells = n_shared = height = width = widest = 0
-    for row in rows:
-        n_rows += 1
-        in_row = len(CELL.findall(row))
-        n_cells, widest = n_cells + in_row, max(widest, in_row)
-        n_shared += len(SHARED.findall(row))
-        places = REFERENCE.findall(row)
+    n_rows = n_cells = n_shared = height = width = widest = in_row = 0
+    is_sheet = False
+    for block in blocks:
+        is_sheet = is_sheet or b"sheetData" in block
+        cells = [len(CELL.findall(row)) for row in ROW.split(block)]
+        n_cells += sum(cells)
+        cells[0] += in_row  # a block begins within a row
+        in_row, widest = cells[-1], max(widest, *cells)
+        n_rows += len(cells) - 1
+        n_shared += len(SHARED.findall(block))
+        places = REFERENCE.findall(block)
         height = max([height, *map(int, {digits for _, digits in places})])
         width = max([width, *map(_column_number, {letters for letters, _ in places})])
     # Rows and cells that do not say where they are follow those before them.
-    if (height + n_rows) * (width + widest) > ALWAYS_EMPTY + MOST_EMPTY * n_cells:
+    n_places = (height + n_rows) * (width + widest)
+    if is_sheet and n_places > ALWAYS_EMPTY + MOST_EMPTY * n_cells:
         raise ValueError(
             f"{path}: a sheet has {n_cells} cells up to row {height + n_rows} and column {width + widest}; "
             "remove the cells far from the table, or save the table as CSV."
         )
-    return n_shared
+    return n_shared if is_sheet else 0
 
 
 def _column_number(letters: bytes) -> int:
     """28 for AB."""
     return sum((letter - ord("A") + 1) * 26**k for k, letter in enumerate(reversed(letters.upper())))
+
+
+def _longest_text(blocks: Iterator[bytes]) -> int:
+    """The most bytes between the starts of two shared texts, or 0 without such texts."""
+    longest = length = 0
+    is_text = False
+    for block in blocks:
+        for k, part in enumerate(TEXT.split(block)):
+            is_text = is_text or k > 0
+            length = len(part) + (length if k == 0 else 0)
+            longest = max(longest, length) if is_text else 0
+    return longest
