@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -24,15 +22,6 @@ def write(folder: Path, files: Content | Mapping[str, Content]) -> Path:
         else:
             (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return folder / next(iter(named))
-
-
-def zipped(**members: str) -> bytes:
-    """A zip archive with these texts."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in members.items():
-            archive.writestr(name, text)
-    return file.getvalue()
 
 
 def read(folder: Path, files: Content | Mapping[str, Content], **asked: Any) -> Study:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from scipy import io, sparse
+from scipy import sparse
 
 N_SAMPLES, N_GENES = 24, 9
 GENES = [
@@ -116,20 +116,16 @@ def array_files(folder: Path) -> dict[str, StudyFile]:
     X, y = values(), labels()
     codes = (y == "well").astype(int)
     np.savez(folder / "study.npz", X=X, y=y, feature_names=np.array(GENES), sample_names=np.array(SAMPLES))
-    np.save(folder / "study.npy", X)
     sparse.save_npz(folder / "sparse.npz", sparse.csr_matrix(X))
     only_labels = write_rows(folder / "order.csv", [["diagnosis"], *([label] for label in y)])
-    io.savemat(folder / "study.mat", {"X": X, "Y": codes[:, None]})
     entries = [" ".join(f"{j}:{value!r}" for j, value in enumerate(row, 1)) for row in X.tolist()]
     lines = [f"{code} {entry}\n" for code, entry in zip(codes, entries, strict=True)]
     (folder / "study.svm").write_text("".join(lines))
     return {
         "npz": StudyFile(folder / "study.npz", fit=["--target", "y"]),
-        "npy": StudyFile(folder / "study.npy", reading=["--labels", str(only_labels)], is_named=False),
         "sparse npz": StudyFile(
             folder / "sparse.npz", reading=["--labels", str(only_labels)], is_named=False, is_sparse=True
         ),
-        "mat": StudyFile(folder / "study.mat", fit=[], is_named=False),
         "svmlight": StudyFile(folder / "study.svm", fit=[], is_named=False, is_sparse=True),
     }
 
@@ -143,14 +139,12 @@ def frame_files(folder: Path) -> dict[str, StudyFile]:
     frame = pd.DataFrame(X, columns=GENES, index=pd.Index(SAMPLES, name="patient"))
     frame["diagnosis"] = labels()
     frame.to_parquet(folder / "study.parquet")
-    frame.reset_index().to_feather(folder / "study.feather")
     frame.to_excel(folder / "study.xlsx", sheet_name="Data")
     obs, var = frame[["diagnosis"]], pd.DataFrame(index=GENES)
     anndata.AnnData(X=sparse.csr_matrix(X), obs=obs, var=var).write_h5ad(folder / "study.h5ad")
     anndata.AnnData(X=np.zeros_like(X), obs=obs, var=var, layers={"log": X}).write_h5ad(folder / "layer.h5ad")
     return {
         "parquet": StudyFile(folder / "study.parquet"),
-        "feather": StudyFile(folder / "study.feather"),
         "xlsx": StudyFile(folder / "study.xlsx", reading=["--sheet", "Data"]),
         "h5ad": StudyFile(folder / "study.h5ad", is_sparse=True),
         "h5ad layer": StudyFile(folder / "layer.h5ad", reading=["--layer", "log"]),

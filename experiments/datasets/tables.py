@@ -34,12 +34,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.io import loadmat
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.app.atomic import whole_file
-from minimaxrisk.app.files.binary_formats import matlab_variables
 from minimaxrisk.app.files.cells import TextArray, generated_names, is_identifier, is_missing, is_word
 from minimaxrisk.app.files.layout import LABELS, Record, find_layout, is_header, split_records
+from minimaxrisk.app.files.messages import parsing
 from minimaxrisk.app.files.raw_table import RawTable, counts_lines
 from minimaxrisk.app.files.study import ReadOptions
 from minimaxrisk.app.files.text_tables import table_of_records
@@ -326,10 +327,20 @@ def _read_zip(path: Path, n_features: int | None) -> LabelledTable:
 
 
 def _parse_mat(content: bytes, where: Path) -> LabelledTable:
-    variables = matlab_variables(BytesIO(content), where)
+    with parsing(where, "a MATLAB file of version 7 or older"):
+        variables = {name: _uncelled(value) for name, value in loadmat(BytesIO(content)).items()}
+    variables = {name: value for name, value in variables.items() if not name.startswith("__")}
     if not {"X", "Y"} <= set(variables):
         raise ValueError(f"{where} must hold the variables X and Y, got {', '.join(variables) or 'none'}.")
     return labelled_table(variables["X"], np.ravel(variables["Y"]), where)
+
+
+def _uncelled(value: Any) -> Any:
+    """The strings of a cell array, each of which comes as an array."""
+    if not isinstance(value, np.ndarray) or value.dtype != object:
+        return value
+    cells = [np.ravel(cell) for cell in np.ravel(value)]
+    return np.array([str(cell[0]) if cell.size else "" for cell in cells])
 
 
 def _folder_parts(folder: Path) -> dict[str, bytes]:

@@ -45,8 +45,8 @@ pytest.importorskip("skops", reason="comes with the extra 'app'")
 NAMES = [name.strip() for name in GENES]  # blanks around a name are an accident
 FORMATS = [
     *("csv", "tsv", "csv.gz", "pipes", "no header", "genes in rows", "gct", "geo"),
-    *("npz", "npy", "sparse npz", "mat", "svmlight"),
-    *("parquet", "feather", "xlsx", "h5ad", "h5ad layer"),
+    *("npz", "sparse npz", "svmlight"),
+    *("parquet", "xlsx", "h5ad", "h5ad layer"),
 ]
 
 

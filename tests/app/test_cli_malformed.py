@@ -14,7 +14,6 @@ import pytest
 import minimaxrisk
 from minimaxrisk.app.cli import main
 from terminal import unwrapped
-from tests.reading import write, zipped
 from tests.study_files import GENES, N_SAMPLES, SAMPLES, sample_rows, write_rows
 
 pytest.importorskip("skops", reason="comes with the extra 'app'")
@@ -32,7 +31,7 @@ def put(place, value):
 
 
 def _pickled(path):
-    np.save(path, np.array([{"a": 1}, None], dtype=object), allow_pickle=True)
+    np.savez(path, X=np.array([{"a": 1}, None], dtype=object))
     return path
 
 
@@ -40,8 +39,7 @@ def _pickled(path):
 LAST = len(GENES) + 1
 MALFORMED = {
     "no such file": (lambda folder: folder / "none.csv", "there is no file"),
-    "pickled array": (lambda folder: _pickled(folder / "t.npy"), "pickled objects are never loaded"),
-    "zip": (lambda folder: write(folder, {"t.zip": zipped(a="x", b="y")}), "archive of one table"),
+    "pickled array": (lambda folder: _pickled(folder / "t.npz"), "pickled objects are never loaded"),
     "ragged": (table(lambda i, row: row[:-2] if i == 3 else row), "line 4 must have 11 cells"),
     "target absent": (table(lambda i, row: row[:-1]), "'diagnosis' that --target names"),
     "continuous target": (put(LAST, lambda i: repr(i * 1.37)), "must hold classes"),

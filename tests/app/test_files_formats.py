@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.io import savemat
 from sklearn.datasets import dump_svmlight_file
 
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.read_study import read_raw_table
-from tests.reading import read, write, zipped
+from tests.reading import read, write
 
 X = np.array(
     [
@@ -51,10 +50,6 @@ def frame():
     table = pandas.DataFrame(X, columns=GENES, index=SAMPLES)
     table.insert(0, "diagnosis", LABELS)
     return table
-
-
-def write_feather(path):
-    frame().reset_index(names="sample").to_feather(path)
 
 
 def write_xlsx(path):
@@ -103,11 +98,7 @@ FORMATS = {
     "study.tsv": joined("\t", "\r\n"),
     "study.txt.gz": gzip.compress(joined(";").encode()),
     "study.parquet": lambda path: frame().to_parquet(path),
-    "study.feather": write_feather,
     "study.npz": lambda path: np.savez(path, X=X, **NAMES),
-    "study.mat": lambda path: savemat(
-        path, {"X": X, **{name: np.array(values, dtype=object) for name, values in NAMES.items()}}
-    ),
     "study.xlsx": write_xlsx,
     "study.h5ad": write_h5ad,
     "study.gct": gct(),
@@ -117,8 +108,6 @@ FORMATS = {
     "study.gz": gzip.compress(joined().encode()),
     "attachment": gzip.compress(joined().encode()),
     "unpacked.csv.gz": joined(),
-    "study.zip": zipped(**{"results/": "", "results/study.tsv": joined("\t"), "__MACOSX/._study.tsv": "x"}),
-    "study.txt": zipped(**{"series_matrix.txt": series_matrix()}),
 }
 
 
@@ -156,7 +145,6 @@ def test_a_variable_other_than_x(tmp_path):
 
 
 SPARSE = {
-    "t.mat": lambda path: savemat(path, {"X": sparse.csc_matrix(X), "Y": CODES[:, None]}),
     "t.svm": lambda path: dump_svmlight_file(X, CODES, str(path), zero_based=False),
     "t.npz": lambda path: sparse.save_npz(path, sparse.csc_matrix(X)),
     "t.h5ad": lambda path: write_h5ad(path, sparse.csc_matrix(X), {"scaled": sparse.csr_matrix(X / 2)}),
@@ -170,7 +158,7 @@ def test_sparse_stays_sparse(tmp_path, name):
     study = read(tmp_path, {name: SPARSE[name], **labels}, target=target)
     assert study.X.format == "csr"
     np.testing.assert_array_equal(study.X.toarray(), X)
-    assert study.y.tolist() == (CODES.tolist() if name in {"t.mat", "t.svm"} else LABELS)
+    assert study.y.tolist() == (CODES.tolist() if name == "t.svm" else LABELS)
 
 
 def test_layers_of_h5ad(tmp_path):

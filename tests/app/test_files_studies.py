@@ -29,7 +29,7 @@ STUDY = {"X": X.tolist(), "features": ["a", "b", "c"], "samples": P, "y": XY}
 IDS = [str(i) for i in range(1, 13)]
 ABC = ["a", "b", "c"]
 COLUMNS = ["column_1", "column_2", "column_3"]
-ARRAY = {"t.npy": lambda path: np.save(path, X)}
+ARRAY = {"t.npz": lambda path: np.savez(path, X=X)}
 
 
 def numbered(name="id", ids=IDS):
@@ -112,7 +112,7 @@ READ = [
     (pair(UNLABELLED, LABELS), {"target": "class"}, STUDY, ["has 1 sample not in the data: 'p9'."]),
     ({"t.csv": UNLABELLED, "l.tsv": "p3,x\np2,y\np1,x\np4,y\n"}, {}, STUDY | {"target": "label"}, []),
     *(
-        ({"t.npy": lambda path: np.save(path, X), "l.csv": text}, {}, {"y": XY}, ["joined line by line"])
+        ({**ARRAY, "l.csv": text}, {}, {"y": XY}, ["joined line by line"])
         for text in ("class\nx\ny\nx\ny\n", "x\ny\nx\ny\n", "id,class\n1,x\n2,y\n3,x\n4,y\n")
     ),
     (
@@ -183,7 +183,7 @@ READ = [
     ),
     (pair(ABOUT_GENES, LABELS), {"target": "class", "ignore": ["s"]}, STUDY, []),
     (
-        {"t.npy": lambda path: np.save(path, X.T), "l.csv": "x\ny\nx\ny\n"},
+        {"t.npz": lambda path: np.savez(path, X=X.T), "l.csv": "x\ny\nx\ny\n"},
         {"transpose": True},
         {"X": X.tolist(), "y": XY},
         [],
@@ -275,21 +275,19 @@ def test_what_is_read_and_said(tmp_path, files, asked, expected, remarks):
         assert any(remark in said for said in study.remarks), study.remarks
 
 
-@pytest.mark.parametrize("kind", ["parquet", "feather"])
-def test_index_of_pandas(tmp_path, kind):
+def test_index_of_pandas(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     frame = pandas.DataFrame(X, columns=ABC).assign(klass=XY, flag=[True, False, True, True])
     frame["n"] = pandas.array([1, None, 3, 4], dtype="Int64")
-    study = read(tmp_path, {f"t.{kind}": getattr(frame, f"to_{kind}")}, target="klass")
+    study = read(tmp_path, {"t.parquet": frame.to_parquet}, target="klass")
     assert not study.has_sample_names
     assert study.feature_names.tolist() == ["a", "b", "c", "n", "flag"]
     np.testing.assert_array_equal(study.X[:, 3:], [[1, 1], [np.nan, 0], [3, 1], [4, 1]])
-    if kind == "parquet":
-        named = frame.set_index(pandas.Index([7, 3, 5, 1], name="who"))
-        study = read(tmp_path, {"t.parquet": named.to_parquet}, target="klass")
-        assert study.sample_names.tolist() == ["7", "3", "5", "1"]
-        assert "Took the index 'who' of the table as sample names." in study.remarks
+    named = frame.set_index(pandas.Index([7, 3, 5, 1], name="who"))
+    study = read(tmp_path, {"t.parquet": named.to_parquet}, target="klass")
+    assert study.sample_names.tolist() == ["7", "3", "5", "1"]
+    assert "Took the index 'who' of the table as sample names." in study.remarks
 
 
 def test_large_numbers_of_a_data_frame(tmp_path):
@@ -314,30 +312,101 @@ def test_what_stands_beside_the_table_comes_before_a_feature_of_that_name(tmp_pa
     np.testing.assert_array_equal(again.X, X)
 
 
+SEPSIS = [" sepsis", "Sepsis", "sepsis "]
+
+
 @pytest.mark.parametrize(
     ("labels", "groups"),
     [
         (["tumor", "Tumor"], [["Tumor", "tumor"]]),
-        (["tumor", "TUMOR", "tumor-"], [["TUMOR", "tumor", "tumor-"]]),
-        (["T 1", "t_1", "n", "N"], [["N", "n"], ["T 1", "t_1"]]),
-        (["Tumor", "Tumour", "normal"], [["Tumor", "Tumour"]]),
-        (
-            ["leukaemia", "Leukemia", "oestrogen", "estrogen"],
-            [["Leukemia", "leukaemia"], ["estrogen", "oestrogen"]],
-        ),
-        (
-            ["naïve", "naÃ¯ve", "na?ve", "na\ufffdve", "naive"],
-            [["na?ve", "naive", "naÃ¯ve", "naïve", "na\ufffdve"]],
-        ),
-        (["α cell", "β cell", "肿瘤", "正常", "AML", "AML?", "T cell", "B cell"], [["AML", "AML?"]]),
-        (["ER+", "ER-"], []),
+        (["Sepsis", "sepsis ", " sepsis", "no  sepsis", "No sepsis"], [SEPSIS, ["No sepsis", "no  sepsis"]]),
+        (["T 1", "t1", "n", "N"], [["N", "n"], ["T 1", "t1"]]),
+        (["α cell", "β cell", "肿瘤", "正常", "AML", "AML?", "T cell", "B cell"], []),
+        (["I-II", "III", "Stage I/II", "Stage III", "1/2 a", "12a"], []),
+        (["HER2", "HER2-", "HER2+", "CD4", "CD4-", "p53", "p53-/-"], []),
+        (["four", "for", "T1-T2", "T1T2", "Tumor", "Tumour"], []),
         (["<5", ">5", "=5"], []),
         (["+", "--", "~"], []),
-        (["-1.5", "15", "1.5"], []),
+        (["1.0", "1", "-1.5", "15"], []),
     ],
 )
 def test_labels_that_may_be_the_same_are_found(labels, groups):
     assert sorted(alike(np.unique(labels))) == groups
+
+
+@pytest.mark.parametrize(
+    ("counts", "classes"),
+    [
+        # One other class: any word is the second one.
+        ({"Drug": 20, "None": 20}, {"Drug", "None"}),
+        ({"Drug": 30, "None": 6}, {"Drug", "None"}),
+        ({"+": 20, "-": 20}, {"+", "-"}),
+        ({"A": 20, "N.A.": 20}, {"A", "N.A."}),
+        ({"yes": 20, "null": 20}, {"yes", "null"}),
+        ({"1": 20, "NA": 20}, {"1", "NA"}),
+        ({"ill": 58, "NA": 2}, None),
+        ({"ill": 4, "NA": 1}, None),
+        # Several: words that name a level are classes if they are not few.
+        ({"ill": 28, "well": 28, "NA": 2}, None),
+        ({"ill": 28, "well": 28, "None": 2}, None),
+        ({"ill": 20, "well": 20, "NA": 20}, None),
+        ({"ill": 20, "well": 20, "-": 20}, None),
+        ({"low dose": 20, "high dose": 20, "None": 20}, {"low dose", "high dose", "None"}),
+        ({"het": 9, "wt": 9, "null": 8}, {"het", "wt", "null"}),
+        ({"+": 20, "++": 20, "-": 20}, {"+", "++", "-"}),
+        ({"+": 20, "-": 20, "NA": 9}, None),
+        ({"0": 20, "1": 20, "None": 20}, None),
+        # An empty cell is missing, whatever the others are.
+        ({"Drug": 20, "": 20}, None),
+        ({"Drug": 20, "None": 20, "": 1}, None),
+    ],
+)
+def test_words_for_missing_values_that_are_classes(tmp_path, counts, classes):
+    labels = [label for label, n in counts.items() for _ in range(n)]
+    text = table("id,class,a", [f"s{i}" for i in range(len(labels))], labels, range(len(labels)))
+    if classes is None:
+        with pytest.raises(ValueError, match="every sample must have a label in 'class'"):
+            read(tmp_path, text)
+        return
+    study = read(tmp_path, text)
+    assert set(study.y) == classes
+    assert any("'class'" in remark and "is a class" in remark for remark in study.remarks)
+
+
+def test_words_for_missing_values_in_other_formats(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
+    pandas = pytest.importorskip("pandas")
+    words, missing = ["+", "-", "+", "-"], ["ill", None, "ill", np.nan]
+    frame = pandas.DataFrame({"words": words, "gone": missing, "a": X[:, 0], "b": X[:, 1]}, index=P)
+    data = anndata.AnnData(X, obs=frame[["words", "gone"]], var=pandas.DataFrame(index=ABC))
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in [["words", "gone", "a"], *zip(words, ["ill", None, "ill", None], range(4), strict=True)]:
+        book.active.append(row)
+    for files in ({"t.parquet": frame.to_parquet}, {"t.h5ad": data.write_h5ad}, {"t.xlsx": book.save}):
+        assert read(tmp_path, files, target="words", ignore=["gone"]).y.tolist() == words
+        with pytest.raises(ValueError, match="got 2 of 4 missing"):
+            read(tmp_path, files, target="gone", ignore=["words"])
+
+
+def test_a_model_knows_its_classes(tmp_path):
+    text = "id,class,a\np1,+,1\np2,+,2\np3,-,3\np4,NA,4\n"
+    asked = {"features": ["a"], "target": "class"}
+    assert read(tmp_path, text.replace("NA", "+"), **asked, classes=["+", "-"]).y.tolist() == [
+        "+",
+        "+",
+        "-",
+        "+",
+    ]
+    assert read(tmp_path, text, **asked, classes=["+", "-"]).y is None
+    # Two samples of a class that it does not know have no label.
+    assert read(tmp_path, text.replace("p3,-", "p3,NA"), **asked, classes=["+", "-"]).y is None
+
+
+def test_a_sign_at_the_end_of_a_name_is_no_punctuation(tmp_path):
+    files = pair("sample,a\nCD4-,1\nCD8 +,2\nCD19,3\n", "who,class\ncd4-,x\ncd8+,y\nCD-19,x\ncd4+,y\ncd4,y\n")
+    assert read(tmp_path, files, match_names="loose").y.tolist() == ["x", "y", "x"]
+    with pytest.raises(ValueError, match="none for 1 of 3: 'CD4-'"):
+        read(tmp_path, {**files, "l.csv": files["l.csv"].replace("cd4-,x\n", "")}, match_names="loose")
 
 
 def test_missing_values_are_told_with_their_places(tmp_path):

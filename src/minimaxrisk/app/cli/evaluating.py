@@ -20,7 +20,7 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import MOST_NAMED, as_trained
 from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
-from minimaxrisk.app.files.labels import refuse_other_spellings, spelt_otherwise
+from minimaxrisk.app.files.labels import refuse_other_spellings
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.checks.duplicates import duplicate_findings
@@ -65,8 +65,6 @@ def evaluate_and_write(
     y = np.asarray(study.y).astype(str).astype(object)
     labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
     refuse_other_spellings(said.classes, y, study.source)
-    for remark in spelt_otherwise(said.classes, y):
-        console.note(remark)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
     _report_dependence(new, y, console)
     found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=new.groups)

@@ -117,9 +117,8 @@ Data: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Table with a line per sample: .csv .tsv .txt (also .gz), .parquet, .feather, .xlsx .xls .ods, "
-        ".npz .npy, .mat, .svm .svmlight .libsvm, .h5ad; .gct and GEO series matrices with genes in rows; "
-        "- for standard input.",
+        help="Table with a line per sample: .csv .tsv .txt (also .gz), .parquet, .xlsx, .npz, .svm .svmlight "
+        ".libsvm, .h5ad; .gct and GEO series matrices with genes in rows; - for standard input.",
     ),
 ]
 Model: TypeAlias = Annotated[
@@ -313,7 +312,7 @@ READING_OPTIONS = {
         "Whether names must be equal; loose lets columns differ in case and version from those of a model, "
         "and samples of --labels in punctuation, leading zeros and suffixes: --match-names loose",
     ),
-    "layer": _read(NAME, "Layer of an .h5ad file, variable of an .npz or .mat file: --layer logcounts"),
+    "layer": _read(NAME, "Layer of an .h5ad file, variable of an .npz file: --layer logcounts"),
 }
 RULES = " or ".join(NAMED_RULES)
 FITTING_OPTIONS = {

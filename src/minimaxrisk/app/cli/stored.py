@@ -80,6 +80,7 @@ def read_for_model(
             sample_columns=sample_columns,
             options=options,
             needs_labels=needs_labels,
+            classes=list(map(str, saved.classifier.classes_)),
         )
     for remark in study.remarks:
         console.note(remark)

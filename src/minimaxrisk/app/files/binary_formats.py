@@ -1,36 +1,44 @@
-"""Formats that other packages read: AnnData, NumPy, MATLAB, svmlight, Parquet, Feather and workbooks."""
+"""Formats that other packages read: AnnData, NumPy, svmlight, Parquet and workbooks."""
 
 from __future__ import annotations
 
 import json
+import math
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
 from sklearn.datasets import load_svmlight_file
 
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.files.cells import TextArray, generated_names, text_array, text_of
-from minimaxrisk.app.files.layout import Record, find_layout, head, lines_of_title, opened
+from minimaxrisk.app.files.guards import (
+    check_hdf5,
+    check_workbook,
+    checked_csr,
+    refuse_damaged_text,
+    refuse_fractions,
+    refuse_shape,
+    refuse_unpacked,
+)
+from minimaxrisk.app.files.layout import Record, find_layout, lines_of_title, opened
 from minimaxrisk.app.files.messages import nearest, needed, parsing, require_unique
 from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
 from minimaxrisk.app.files.text_tables import table_of_records
 
-# Names of arrays in NumPy and MATLAB files.
+# Names of arrays in NumPy files.
 DATA = ("X", "data", "x")
 LABELS = ("y", "Y", "target", "labels", "label")
 FEATURE_NAMES = ("feature_names", "features", "columns", "var_names", "gene_names", "genes")
 SAMPLE_NAMES = ("sample_names", "samples", "index", "obs_names", "sample_ids")
 SPARSE_MEMBERS = {"format", "shape", "data"}
-NUMPY = (b"\x93NUMPY", b"PK")  # how its files begin
-MOST_COLUMNS = 10_000_000  # of svmlight: each has a name
+NUMPY = b"PK"  # how its files begin
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
@@ -40,13 +48,17 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
     place = "X" if options.layer in {None, "X"} else f"layers/{options.layer}"
     with parsing(path, "an AnnData file"), warnings.catch_warnings(), h5py.File(path, "r") as file:
         warnings.simplefilter("ignore")
+        check_hdf5(file, path)
         layers, found = list(file.get("layers", ())), place in file
         if found:
             # Only what is needed: a file may hold many layers, each as large as X.
             obs, var, X = (read_elem(file[key]) for key in ("obs", "var", place))
             annotations = {str(name).strip(): text_array(obs[name]) for name in obs.columns}
-            is_sparse = sparse.issparse(X)
-            numbers = sparse.csr_matrix(X) if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
+            if sparse.issparse(X):
+                refuse_fractions(file[place])
+                numbers = checked_csr(X, path)
+            else:
+                numbers = np.ascontiguousarray(X, dtype=np.float64)
     if not found:
         advice = f"; pass one of them as {spell(options, 'layer')}."
         raise ValueError(
@@ -67,69 +79,37 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
     )
 
 
-def read_npy(path: Path, options: ReadOptions) -> RawTable:
-    """One array, which has no name to choose it by."""
-    return read_npz(path, replace(options, layer=None))
-
-
 def read_npz(path: Path, options: ReadOptions) -> RawTable:
-    """One array of NumPy, a matrix of SciPy, or several arrays with names."""
-    # NumPy leaves the file open at some errors.
+    """A matrix of SciPy, or several arrays with names."""
     with parsing(path, "NumPy arrays"), path.open("rb") as file:
-        if not file.read(6).startswith(NUMPY):
-            raise ValueError("it does not begin like a NumPy file")
-        file.seek(0)
+        if not file.read(4).startswith(NUMPY):
+            raise ValueError("it does not begin like an .npz file")
+        with zipfile.ZipFile(path) as archive:
+            refuse_unpacked(sum(info.file_size for info in archive.infolist()), path.stat().st_size, path)
         try:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                arrays = {"X": loaded}
-            elif set(loaded.files) >= SPARSE_MEMBERS:
-                arrays = {"X": sparse.load_npz(path)}
-            else:
-                arrays = {name: loaded[name] for name in loaded.files}
+            with np.load(path, allow_pickle=False) as loaded:
+                arrays: dict[str, Any] = {name: loaded[name] for name in loaded.files}
         except ValueError as error:
             if "allow_pickle" not in str(error):
                 raise
             advice = "save numbers, and names as arrays of dtype str"
             raise ValueError(f"pickled objects are never loaded: {advice}") from error
+        for name, value in arrays.items():
+            refuse_damaged_text(value, name)
+        if arrays.keys() >= SPARSE_MEMBERS:
+            refuse_fractions(arrays)
+            arrays = {"X": checked_csr(sparse.load_npz(path), path)}
     return _table_of_arrays(arrays, path, options)
-
-
-def read_mat(path: Path, options: ReadOptions) -> RawTable:
-    return _table_of_arrays(matlab_variables(path, path), path, options)
-
-
-def matlab_variables(source: Any, where: object) -> dict[str, Any]:
-    """The variables of a file or its bytes; cell arrays of strings come as arrays of str."""
-    with parsing(where, "a MATLAB file of version 7 or older"):
-        try:
-            found: dict[str, Any] = loadmat(source)
-        except NotImplementedError:
-            raise ValueError("it has version 7.3: save it in MATLAB by save(..., '-v7')") from None
-    return {name: _uncelled(value) for name, value in found.items() if not name.startswith("__")}
-
-
-def _uncelled(value: Any) -> Any:
-    """The strings of a cell array, each of which comes as an array."""
-    if not isinstance(value, np.ndarray) or value.dtype != object:
-        return value
-    cells = [np.ravel(cell) for cell in np.ravel(value)]
-    return np.array([str(cell[0]) if cell.size else "" for cell in cells])
 
 
 def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     """Columns have the indices of the file, whether it counts from 0 or 1: files of one study agree."""
-    head(path)  # reports damaged compression, which the parser would not
     with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings(), opened(path) as file:
         warnings.simplefilter("ignore")
         X, y = load_svmlight_file(file, zero_based=True, dtype=np.float64)
     if not X.shape[0]:
         raise ValueError(f"{path} must hold lines 'label index:value ...', got none.")
-    if X.shape[1] > MOST_COLUMNS:
-        raise ValueError(
-            f"{path}: indices must be at most {MOST_COLUMNS}, got {X.shape[1] - 1}; the file may be damaged; "
-            "if not, renumber its columns."
-        )
+    X = checked_csr(X, path)
     from_zero = bool((X.indices == 0).any())
     X = sparse.csr_matrix(X if from_zero else X[:, 1:])
     start = 0 if from_zero else 1
@@ -199,15 +179,13 @@ def _matrix_key(arrays: Mapping[str, Any], where: Path, options: ReadOptions) ->
 
 
 def _matrix(value: Any, key: str, where: Path) -> Any:
-    is_sparse = sparse.issparse(value)
-    kind = value.dtype.kind if is_sparse else np.asarray(value).dtype.kind
-    if kind not in "buif" or np.ndim(value) != 2 or 0 in value.shape:
-        got = f"shape {tuple(value.shape)} of {value.dtype}" if hasattr(value, "shape") else repr(value)
+    if value.dtype.kind not in "buif" or np.ndim(value) != 2 or 0 in value.shape:
         raise ValueError(
-            f"{where}: {key} must be a matrix of real numbers with samples in rows, got {got}; "
-            "save it as a two-dimensional array of numbers."
+            f"{where}: {key} must be a matrix of real numbers with samples in rows, got shape {value.shape} "
+            f"of {value.dtype}; save it as a two-dimensional array of numbers."
         )
-    return sparse.csr_matrix(value).astype(np.float64) if is_sparse else np.asarray(value, dtype=np.float64)
+    refuse_shape(value.shape, where)
+    return value.astype(np.float64)
 
 
 def _is_vector(value: Any) -> bool:
@@ -228,28 +206,19 @@ def read_parquet(path: Path, options: ReadOptions) -> RawTable:
     parquet = needed("pyarrow.parquet", "Reading Parquet")
     with parsing(path, "a Parquet file"):
         # As a data set, names of folders would become columns.
-        table = parquet.ParquetFile(path).read()
-    return _table_of_columns(table, path, options.as_text)
-
-
-def read_feather(path: Path, options: ReadOptions) -> RawTable:
-    feather = needed("pyarrow.feather", "Reading Feather")
-    with parsing(path, "a Feather file"):
-        table = feather.read_table(path, memory_map=False)
-    return _table_of_columns(table, path, options.as_text)
-
-
-def _table_of_columns(table: Any, where: Path, as_text: frozenset[str]) -> RawTable:
-    if not table.num_rows or not table.num_columns:
-        raise ValueError(f"{where} must hold rows and columns, got {table.num_rows} x {table.num_columns}.")
-    with parsing(where, "a table of columns"):
-        index, shown = _pandas_index(table)
-    table = table.rename_columns([name.strip() for name in table.column_names])
-    require_unique(table.column_names, where, what="the names of columns", remedy="rename them")
-    with parsing(where, "a table of columns"):
+        file = parquet.ParquetFile(path)
+        shape = file.metadata.num_rows, file.metadata.num_columns
+        if 0 in shape:
+            raise ValueError(f"{path} must hold rows and columns, got {shape[0]} x {shape[1]}.")
+        refuse_shape(shape, path)
+        refuse_unpacked(8 * math.prod(shape), path.stat().st_size, path)
+        table = file.read()
         table.validate(full=True)  # offsets of damaged files lead outside of memory
+        index, shown = _pandas_index(table)
+        table = table.rename_columns([name.strip() for name in table.column_names])
+        require_unique(table.column_names, path, what="the names of columns", remedy="rename them")
         columns = [name for name in table.column_names if name not in index]
-        numeric = [name for name in columns if _holds_numbers(table, name, as_text)]
+        numeric = [name for name in columns if _holds_numbers(table, name, options.as_text)]
         numbers = np.empty((table.num_rows, len(numeric)))
         for k, name in enumerate(numeric):
             numbers[:, k] = table.column(name).cast("float64", safe=False).to_numpy()
@@ -318,7 +287,8 @@ def _rows(path: Path, options: ReadOptions) -> tuple[str, int, list[list[Any]], 
     """Title, number of the first row and rows of the sheet, and the titles of the others."""
     asked = options.sheet
     calamine = needed("python_calamine", "Reading workbooks")
-    with _calmed(path):
+    with parsing(path, "a workbook"):
+        check_workbook(path)
         workbook = calamine.CalamineWorkbook.from_path(str(path))
         titles = list(workbook.sheet_names)
     if asked is not None and asked not in titles:
@@ -327,21 +297,9 @@ def _rows(path: Path, options: ReadOptions) -> tuple[str, int, list[list[Any]], 
             f"{nearest(asked, titles)}"
         )
     for title in titles if asked is None else [asked]:
-        with _calmed(path):
+        with parsing(path, "a workbook"):
             sheet = workbook.get_sheet_by_name(title)
             start, rows = sheet.start, sheet.to_python(skip_empty_area=True)
         if rows:
             return title, start[0] + 1 if start else 1, rows, [other for other in titles if other != title]
     raise ValueError(f"{path} must hold a table, got only empty sheets.")
-
-
-@contextmanager
-def _calmed(path: Path) -> Iterator[None]:
-    """A panic of the parser at a damaged file, which is not an Exception, becomes a message."""
-    with parsing(path, "a workbook"):
-        try:
-            yield
-        except BaseException as error:
-            if isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit):
-                raise
-            raise ValueError(str(error)) from error

@@ -180,7 +180,7 @@ def _refuse_groups_by_points(body: Sequence[Sequence[str]], where: object) -> No
     """Refuse 6.197 in columns that also have 297: the points separate thousands."""
     groups: list[str] = []
     for column in islice(zip(*body, strict=False), MOST_COLUMNS):
-        whole = [abs(int(cell)) for cell in column if WHOLE.match(cell)]
+        whole = [abs(float(cell)) for cell in column if WHOLE.match(cell)]
         if not any(number >= 10 for number in whole):
             continue
         with_point = [cell for cell in column if "." in cell and not is_word(cell.replace(".", ""))]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,13 +22,13 @@ from minimaxrisk.app.files.cells import (
     text_of,
 )
 from minimaxrisk.app.files.matching import match_samples
-from minimaxrisk.app.files.messages import COMMAND_LINE, folded, nearest, repeated
+from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
 from minimaxrisk.app.files.study import LOOSE, LabelTable, ReadRequest, spell
 from minimaxrisk.checks.names import names_an_owner
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
-LOST = re.compile(r"(?<=\w)\?+(?=\w)|\ufffd+")  # letters that an encoding lost; AML? is a doubt
+LEVELS, SIGNS = frozenset({"none", "null"}), frozenset("+-/")  # of classes with words for missing values
 MOST_LIKELY, SHOWN_VALUES = 8, 3
 SEARCHED = 40  # columns of numbers at either end, of which there may be very many
 
@@ -88,7 +86,8 @@ def _suggestion(raw: RawTable, request: ReadRequest) -> str:
 
 def _classes(column: TextArray) -> list[str]:
     """The entries that are not missing, the commonest first."""
-    return [value for value, _ in Counter(column).most_common() if not is_missing(value)]
+    words = words_that_are_classes(column)
+    return [value for value, _ in Counter(column).most_common() if value in words or not is_missing(value)]
 
 
 def _is_decimal(cell: str) -> bool:
@@ -123,13 +122,38 @@ def _spelling(label: str) -> str:
     return text_of(value) if is_exact else label
 
 
-def missing_labels(column: TextArray | None) -> list[int]:
-    return [] if column is None else [i for i, cell in enumerate(column) if is_missing(cell)]
+def words_that_are_classes(column: TextArray, known: Collection[str] = ()) -> frozenset[str]:
+    """Find words for missing values, such as None and -, that are classes of a column of labels.
+
+    With a model, these are the classes that it knows. Without one, a class has two samples, and a fifth of
+    what the other classes have on average. If there is one other class, any such word can be the second one.
+    Next to several words, None and null can be classes, and - if another class consists of signs such as +.
+    """
+    counts = Counter(filter(None, column))
+    if known:
+        return frozenset(label for label in counts if label in known and is_missing(label))
+    others = {label: n for label, n in counts.items() if not is_missing(label)}
+    enough = max(2.0, sum(others.values()) / max(1, len(others)) / 5)
+    words = [label for label, n in counts.most_common() if label not in others and n >= enough]
+    found: set[str] = set()
+    if any(map(is_word, others)):
+        has_signs = any(set(label) <= SIGNS for label in others)
+        found = {word for word in words if word.lower() in LEVELS or (word == "-" and has_signs)}
+    if len(others) + len(found) == 1:
+        found |= set(words[:1])
+    return frozenset(found)
 
 
-def refuse_missing_labels(labels: Labels, samples: TextArray, where: object) -> None:
-    gone, column = missing_labels(labels.column), labels.column
-    if gone and column is not None:
+def missing_labels(column: TextArray, classes: Collection[str] = ()) -> list[int]:
+    return [i for i, cell in enumerate(column) if is_missing(cell) and cell not in classes]
+
+
+def refuse_missing_labels(
+    labels: Labels, samples: TextArray, where: object, classes: Collection[str] = ()
+) -> None:
+    assert labels.column is not None
+    gone, column = missing_labels(labels.column, classes), labels.column
+    if gone:
         spelled = sorted({column[i] for i in gone})
         them = "it, or remove this sample" if len(gone) == 1 else "them, or remove these samples"
         raise ValueError(
@@ -183,66 +207,40 @@ def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[
 
 
 def alike(classes: Iterable[object]) -> list[list[str]]:
-    """Words that differ in case, punctuation, accents, British spelling or encoding alone, in groups."""
+    """Words that differ in case and space alone, in groups: punctuation tells HER2 and HER2- apart."""
     groups: dict[str, list[str]] = {}
-    # Whole names first, so that damaged ones find them.
-    for name in sorted(map(str, classes), key=lambda name: bool(LOST.search(name))):
+    for name in map(str, classes):
         if is_word(name):
-            known = (key for key, others in groups.items() if any(_is_damaged(name, one) for one in others))
-            groups.setdefault(next(known, same_word(name)), []).append(name)
-    return [sorted(names) for key, names in groups.items() if key and len(names) > 1]
-
-
-def same_word(label: str) -> str:
-    """What spellings of one label have in common: Tumor and tumour, Müller and MÃ¼ller."""
-    for encoding in ("cp1252", "latin-1"):
-        with suppress(UnicodeError):
-            label = label.encode(encoding).decode("utf-8")
-            break
-    bare = "".join(
-        letter for letter in unicodedata.normalize("NFKD", label) if not unicodedata.combining(letter)
-    )
-    # ER+ and ER- are different classes, as are <5 and >5.
-    word = folded(bare, keep="+<>=")
-    for british, american in (("our", "or"), ("ae", "e"), ("oe", "e")):
-        word = word.replace(british, american)
-    return word
+            groups.setdefault(_in_one_spelling(name), []).append(name)
+    return [sorted(names) for names in groups.values() if len(names) > 1]
 
 
 def refuse_other_spellings(known: Sequence[str], labels: Iterable[str], where: object) -> None:
-    """Refuse labels that differ from those of the model in case, spaces and underscores alone."""
-    meant = {_without_spaces(label): label for label in known}
-    pairs = [
-        f"{label!r} as {meant[_without_spaces(label)]!r}"
-        for label in sorted(set(labels) - set(known))
-        if _without_spaces(label) in meant
-    ]
+    """Refuse labels that differ from those of the model in case and space alone."""
+    pairs = _other_spellings(known, labels, "as")
     if pairs:
-        raise ValueError(
-            f"{where}: labels must be written as in the training data; write "
-            f"{', '.join(pairs[:SHOWN_VALUES])}{', and so on' if len(pairs) > SHOWN_VALUES else ''}."
-        )
-
-
-def _without_spaces(label: str) -> str:
-    return re.sub(r"[\s_]+", "", label).casefold()
+        raise ValueError(f"{where}: labels must be written as in the training data; write {pairs}.")
 
 
 def spelt_otherwise(known: Sequence[str], labels: Iterable[str]) -> list[str]:
-    """A remark on labels that a model knows in another spelling alone, if there are any."""
-    spelt = {same_word(label): label for label in known}
+    """A remark on labels that differ from those of the model in case and space alone, if there are any."""
+    pairs = _other_spellings(known, labels, "like")
+    return [f"If they mean the same class, write {pairs}."] if pairs else []
+
+
+def _other_spellings(known: Sequence[str], labels: Iterable[str], word: str) -> str:
+    """Unknown labels with the known ones that they are spellings of, for messages."""
+    meant = {_in_one_spelling(label): label for label in known}
     pairs = [
-        f"{label!r} like {spelt[same_word(label)]!r}"
+        f"{label!r} {word} {meant[_in_one_spelling(label)]!r}"
         for label in sorted(set(labels) - set(known))
-        if same_word(label) in spelt
+        if _in_one_spelling(label) in meant
     ]
-    return [f"If they mean the same class, write {', '.join(pairs[:SHOWN_VALUES])}."] if pairs else []
+    return f"{', '.join(pairs[:SHOWN_VALUES])}{', and so on' if len(pairs) > SHOWN_VALUES else ''}"
 
 
-def _is_damaged(label: str, whole: str) -> bool:
-    """Whether a label is another one with letters lost, as in M?ller."""
-    parts = LOST.split(label)
-    return len(parts) > 1 and bool(re.fullmatch(".{1,2}".join(map(re.escape, parts)), whole))
+def _in_one_spelling(label: str) -> str:
+    return "".join(label.split()).casefold()
 
 
 class Labels(NamedTuple):

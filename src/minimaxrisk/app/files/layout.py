@@ -5,10 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain, islice
@@ -34,7 +32,7 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 # Spreadsheets on Western Windows write the first. The second has a character for every byte.
 OTHERS = {"cp1252": "Windows-1252", "latin-1": "Latin-1"}
 PLAIN_CONTROLS = frozenset(b"\t\n\r\f\v\x1a")
-# First bytes of packed files, and what every Office file has in its archive.
+# First bytes of packed files.
 PACKINGS = {
     b"\x1f\x8b": "gzip",
     b"PK\x03\x04": "zip",
@@ -45,10 +43,10 @@ PACKINGS = {
     b"Rar!": "rar",
     b"\x28\xb5\x2f\xfd": "Zstandard",
 }
-WORKBOOK = "[Content_Types].xml"
 DELIMITERS = ("\t", ";", "|", ",")  # in this order: a comma may be a decimal sign
 LABELS = ("class", "label", "target", "type", "diagnosis", "y")
 LOOKED_AT = 100_000  # cells
+LONGEST_LINE = 1 << 28  # characters
 TITLES = 8  # lines that may be a title
 MOST_WORDS = 1000  # of the first line, compared with the lines below it
 
@@ -79,7 +77,10 @@ class TextFile:
     def lines(self) -> Iterator[str]:
         """Lines with their line ends, of any system."""
         with opened(self.path) as file, TextIOWrapper(file, encoding=self.encoding, newline="") as text:
-            yield from text
+            while line := text.readline(LONGEST_LINE):
+                if len(line) == LONGEST_LINE:
+                    raise ValueError(f"{self.path} must have lines of fewer than {LONGEST_LINE} characters.")
+                yield line
 
 
 def read_text(path: Path, parse: Callable[[TextFile], Result]) -> tuple[Result, tuple[str, ...]]:
@@ -87,79 +88,36 @@ def read_text(path: Path, parse: Callable[[TextFile], Result]) -> tuple[Result, 
     start = head(path)
     _refuse_binary(start, path)
     encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
-    with _whole(path):
-        try:
-            return parse(TextFile(path, encoding)), ()
-        except UnicodeDecodeError as error:
-            if encoding != "utf-8":
-                raise ValueError(
-                    f"{path} begins like {encoding} text but is not ({brief(error)}); save it as UTF-8."
-                ) from error
-        for other, shown in OTHERS.items():
-            with suppress(UnicodeDecodeError):
-                remark = (
-                    f"The file is not in UTF-8 and was read as {shown}; save it as UTF-8 if names look wrong."
-                )
-                return parse(TextFile(path, other)), (remark,)
+    try:
+        return parse(TextFile(path, encoding)), ()
+    except UnicodeDecodeError as error:
+        if encoding != "utf-8":
+            raise ValueError(
+                f"{path} begins like {encoding} text but is not ({brief(error)}); save it as UTF-8."
+            ) from error
+    for other, shown in OTHERS.items():
+        with suppress(UnicodeDecodeError):
+            remark = f"The file is not in UTF-8 and was read as {shown}; save it as UTF-8 if names look wrong"
+            return parse(TextFile(path, other)), (f"{remark}.",)
     raise AssertionError("every byte is a character of Latin-1")
 
 
 def head(path: Path, size: int = 1 << 16) -> bytes:
     """The first bytes, decompressed."""
-    with _whole(path), opened(path) as file:
+    with opened(path) as file:
         return bytes(file.read(size))
 
 
 def opened(path: Path) -> Any:
-    """By what the file holds, not by its name: programs unpack or pack a file and keep its name."""
-    packing = packing_of(path)
-    if packing == "gzip":
-        return gzip.open(path, "rb")
-    if packing == "zip":
-        # The member keeps the archive open as long as it is read.
-        return zipfile.ZipFile(path).open(packed_name(path))
-    return path.open("rb")
+    """Open a file by its content, not by its name: programs unpack or pack a file and keep its name."""
+    return gzip.open(path, "rb") if packing_of(path) == "gzip" else path.open("rb")
 
 
 def packing_of(path: Path) -> str | None:
-    """How the file is packed by its first bytes: gzip, zip, or another way that is not read; None if not."""
+    """How the file is packed by its first bytes: gzip, or another way that is not read; None if not."""
     with path.open("rb") as file:
         start = file.read(8)
     return next((packing for mark, packing in PACKINGS.items() if start.startswith(mark)), None)
-
-
-def packed_name(path: Path) -> str:
-    """The name of the one file in a zip archive."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [m for m in archive.infolist() if not m.is_dir() and "__MACOSX" not in m.filename]
-    except zipfile.BadZipFile as error:
-        raise ValueError(
-            f"{path} is not a complete zip file ({brief(error)}); get or pack it again."
-        ) from error
-    names = [member.filename for member in members]
-    if WORKBOOK in names:
-        raise ValueError(
-            f"{path} is an Office file such as a workbook: give it its extension, such as .xlsx."
-        )
-    if len(names) != 1:
-        raise ValueError(
-            f"{path} must be a zip archive of one table, got {counted(len(names), 'file')}"
-            f"{f' ({listed(names, 3)})' if names else ''}; unpack it and name the file with the data."
-        )
-    if members[0].flag_bits & 1:
-        raise ValueError(f"{path} has a password; unpack it and name the file with the data.")
-    return names[0]
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path} is not a complete {packing_of(path)} file ({brief(error)}); get or compress it again."
-        ) from error
 
 
 def _refuse_binary(start: bytes, path: Path) -> None:

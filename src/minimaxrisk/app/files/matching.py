@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk.app.files.messages import folded
@@ -64,7 +65,7 @@ def match_samples(wanted: Sequence[str], found: Iterable[str]) -> LooseMatch:
     ]
     if any(all(map(str.isdecimal, names)) for names in (wanted, found)):  # S001 for 1, and never for T001
         keys.append(("by their number alone", _only_number))
-    return _best(wanted, found, keys)
+    return _best(wanted, found, [(how, partial(_with_signs, key)) for how, key in keys])
 
 
 def _best(wanted: Sequence[str], found: Iterable[str], keys: Sequence[tuple[str, Key]]) -> LooseMatch:
@@ -98,6 +99,12 @@ def _plain(name: str) -> str:
 def _only_number(name: str) -> str:
     found = DIGITS.findall(name)
     return str(int(found[0])) if len(found) == 1 else ""
+
+
+def _with_signs(key: Key, name: str) -> str:
+    """What a key says of a name, and the signs at its end: CD4+ and CD4- are not spellings of CD4."""
+    found = key(name)
+    return found and found + name[len(name.rstrip("+-/")) :]
 
 
 def _parts(name: str) -> list[str]:

@@ -35,9 +35,9 @@ def quoted(text: str) -> str:
     return shlex.quote(text) if is_plain else f'"{text}"'
 
 
-def folded(name: str, keep: str = "") -> str:
-    """Letters and digits alone, in lower case, and the characters to keep."""
-    return "".join(letter for letter in name.casefold() if letter.isalnum() or letter in keep)
+def folded(name: str) -> str:
+    """Letters and digits alone, in lower case."""
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -69,13 +69,16 @@ def require_unique(names: Sequence[str], where: object, *, what: str, remedy: st
 def parsing(where: object, what: str) -> Iterator[None]:
     """Turn what a parser raises at a damaged file into one message that a user can act on.
 
-    A missing package and a lack of memory are not the file's fault and pass through.
+    A missing package, a lack of memory and a message that names the file pass through. The panic of a parser
+    in Rust is not an Exception.
     """
     try:
         yield
-    except (ImportError, MemoryError):
+    except (ImportError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, ValueError) and str(error).startswith(str(where)):
+            raise
         raise ValueError(
             f"{where} cannot be read as {what} ({brief(error)}); "
             "it may be damaged, incomplete or in another format: get or export it again."

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from minimaxrisk._utils.arguments import listed
+from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.app.files import binary_formats as formats
 from minimaxrisk.app.files.cells import TextArray, is_missing, text_array
 from minimaxrisk.app.files.features import Features, by_feature, model_features, training_features
+from minimaxrisk.app.files.guards import check_gzip
 from minimaxrisk.app.files.labels import (
     Labels,
     as_labels,
@@ -25,8 +26,9 @@ from minimaxrisk.app.files.labels import (
     join_in_order,
     missing_labels,
     refuse_missing_labels,
+    words_that_are_classes,
 )
-from minimaxrisk.app.files.layout import TextFile, head, packed_name, packing_of, read_text
+from minimaxrisk.app.files.layout import TextFile, head, packing_of, read_text
 from minimaxrisk.app.files.messages import COMMAND_LINE, brief
 from minimaxrisk.app.files.quality import refuse_infinite
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, oriented, with_names_of, with_sample_names
@@ -42,21 +44,18 @@ from minimaxrisk.app.files.study import (
 from minimaxrisk.app.files.text_tables import read_gct, read_series_matrix, read_text_table
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".gct")
-PACKED = (".gz", ".zip")
+PACKED, OTHERS_PACKED = ".gz", (".zip", ".bz2", ".xz", ".7z", ".rar", ".zst")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 READERS: dict[str, Callable[[Path, ReadOptions], RawTable]] = {
     **dict.fromkeys((".parquet", ".pq"), formats.read_parquet),
-    **dict.fromkeys((".feather", ".arrow"), formats.read_feather),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), formats.read_workbook),
-    ".npy": formats.read_npy,
+    ".xlsx": formats.read_workbook,
     ".npz": formats.read_npz,
-    ".mat": formats.read_mat,
     ".h5ad": formats.read_h5ad,
 }
 EXTENSIONS = (*TEXT, *SVMLIGHT, *READERS)
 SPARSE_LINE = re.compile(rb"[-+]?[\d.]+(e[-+]?\d+)?([ \t]+qid:\d+)?([ \t]+\d+:[-+\d.eE]+)+\s*(#|$)")
 # Formats in which a file holds several tables, by the option that names one.
-SEVERAL = {"sheet": (".xlsx", ".xls", ".ods"), "layer": (".h5ad", ".npz", ".mat")}
+SEVERAL = {"sheet": (".xlsx",), "layer": (".h5ad", ".npz")}
 DEFAULTS = ReadOptions()
 INDEX = "(index)"  # of a labels file
 
@@ -86,44 +85,42 @@ def read_raw_table(path: str | Path, options: ReadOptions) -> RawTable:
         return _read(path, options).with_remarks(
             *(f"{spell(options, key)} has no effect on {path.suffix} files." for key in idle)
         )
-    except FileNotFoundError:
+    except (FileNotFoundError, ImportError):
         raise
     except OSError as error:
         raise ValueError(f"{path} cannot be opened ({brief(error)}).") from error
-    except ValueError as error:
+    except MemoryError as error:
+        raise ValueError(
+            f"{path} does not fit into memory ({brief(error)}); it may be damaged, or need a larger machine."
+        ) from error
+    except Exception as error:
         if type(error) is ValueError:
             raise
         raise ValueError(f"{path} cannot be read ({brief(error)}); get or export it again.") from error
 
 
 def _read(path: Path, options: ReadOptions) -> RawTable:
-    suffix, packing = _ending(path), packing_of(path)
-    is_packed = path.suffix.lower() in PACKED
+    packing = packing_of(path)
+    is_packed = path.suffix.lower() == PACKED
+    suffix = Path(path.stem if is_packed else path).suffix.lower()
     if suffix in READERS and not is_packed:
         return READERS[suffix](path, options)
-    if packing not in (None, "gzip", "zip"):
-        raise ValueError(f"{path} is packed with {packing}; decompress it first.")
-    if suffix in SVMLIGHT:
-        return formats.read_svmlight(path, options)
     # Browsers and mail programs take endings away: a packed file without one is text if it reads so.
-    if suffix not in TEXT and (suffix or packing is None):
-        advice = "; decompress it first" if is_packed and suffix in READERS else ""
+    is_text = suffix in (*TEXT, *SVMLIGHT) or (not suffix and packing is not None)
+    if is_text and packing not in (None, "gzip"):
+        raise ValueError(f"{path} is packed with {packing}; unpack it, or name a workbook .xlsx.")
+    if not is_text:
+        advice = "unpack the file" if is_packed or suffix in OTHERS_PACKED else "save the table as CSV"
         raise ValueError(
-            f"{path} must be in a known format, got the extension {path.suffix or '(none)'!r}{advice}. "
-            f"Known are {', '.join(EXTENSIONS)}; text files may also end in .gz or .zip."
+            f"{path} has the extension {path.suffix or '(none)'!r}, which is not read; {advice}. Read are "
+            f"{', '.join(EXTENSIONS)}, and text files that end in .gz too."
         )
-    start = head(path).lstrip()
-    if suffix != ".gct" and SPARSE_LINE.match(start.split(b"\n", 1)[0]):
+    if packing == "gzip":
+        check_gzip(path)
+    if suffix in SVMLIGHT or (suffix != ".gct" and SPARSE_LINE.match(head(path).lstrip().split(b"\n", 1)[0])):
         return formats.read_svmlight(path, options)
     raw, remarks = read_text(path, lambda file: _read_lines(file, options))
     return raw.with_remarks(*remarks)
-
-
-def _ending(path: Path) -> str:
-    """The ending that tells the format, of what is inside a packed file."""
-    if path.suffix.lower() not in PACKED:
-        return path.suffix.lower()
-    return Path(packed_name(path) if packing_of(path) == "zip" else path.stem).suffix.lower()
 
 
 def _read_lines(file: TextFile, options: ReadOptions) -> RawTable:
@@ -149,8 +146,8 @@ def read_training_study(
     Parameters
     ----------
     path : str or Path
-        A text file (CSV and the like, GCT, a GEO series matrix), a workbook, or one of Parquet, Feather,
-        NumPy, MATLAB, svmlight and AnnData.
+        A text file (CSV and the like, GCT, a GEO series matrix), a workbook, or one of Parquet, NumPy,
+        svmlight and AnnData.
     target : str or None
         The column (or the row, or the annotation) with the labels. None takes what the format itself calls
         the label, or the only other column of the file ``labels``.
@@ -266,8 +263,8 @@ def _find_labels(arranged: Arranged, request: ReadRequest, *, needed: bool) -> L
     """The labels that the caller's file has, or its labels file; none where none are needed."""
     raw, target = arranged.raw, request.target
     if request.labels is not None:
-        found = _joined(arranged, request.labels, request)
-        refuse_missing_labels(found, arranged.samples, request.labels)
+        found, classes = _with_class_words(_joined(arranged, request.labels, request), request)
+        refuse_missing_labels(found, arranged.samples, request.labels, classes)
         is_feature = found.target in raw.columns() and found.target not in arranged.aside
         if is_feature and not request.for_model:
             remark = f"Left out the column {found.target!r} of the data: the labels file has it."
@@ -279,16 +276,33 @@ def _find_labels(arranged: Arranged, request: ReadRequest, *, needed: bool) -> L
     is_own = request.for_model and not has_target and raw.label is not None
     target = raw.label if is_own else find_target(raw, request)
     assert target is not None
-    found = Labels(raw.column(target), target)
+    column = raw.column(target)
+    assert column is not None
+    found, classes = _with_class_words(Labels(column, target), request)
     if needed:
-        refuse_missing_labels(found, arranged.samples, request.where)
-    elif gone := missing_labels(found.column):
+        refuse_missing_labels(found, arranged.samples, request.where, classes)
+    elif gone := missing_labels(column, classes):
         remark = f"The labels in {target!r} were left out: {len(gone)} of {arranged.raw.n_rows} are missing."
         return Labels(None, target, (remark,))
     if not request.for_model and target in raw.annotations and target in raw.columns():
         remark = f"{target!r} is a feature too: the labels are those outside of the table."
-        return found._replace(remarks=(remark,))
+        return found._replace(remarks=(*found.remarks, remark))
     return found
+
+
+def _with_class_words(found: Labels, request: ReadRequest) -> tuple[Labels, frozenset[str]]:
+    """The labels, with a remark on words for missing values that are classes, and these words."""
+    assert found.column is not None
+    words = words_that_are_classes(found.column, request.classes)
+    if not words:
+        return found, words
+    shown = [f"{word!r} ({counted(int((found.column == word).sum()), 'sample')})" for word in sorted(words)]
+    is_one = len(shown) == 1
+    remark = (
+        f"In {found.target!r}, {', '.join(shown)} {'is a class' if is_one else 'are classes'} and not a "
+        "missing label; empty the cells if that is not meant."
+    )
+    return found._replace(remarks=(*found.remarks, remark)), words
 
 
 def _as_written(options: ReadOptions, *columns: str | None) -> ReadOptions:
@@ -317,6 +331,7 @@ def read_study_for_model(
     sample_columns: Sequence[str] = (),
     options: ReadOptions = DEFAULTS,
     needs_labels: bool = False,
+    classes: Collection[str] = (),
 ) -> Study:
     """Read data for an existing model: its columns by name, in its order.
 
@@ -340,6 +355,8 @@ def read_study_for_model(
         How to read the file, where it does not say itself.
     needs_labels : bool, default=False
         Whether to refuse a file without labels.
+    classes : collection of str, default=()
+        The classes of the model. One with the name of a missing value, such as ``"None"``, is then a label.
 
     Returns
     -------
@@ -362,7 +379,7 @@ def read_study_for_model(
         raw = with_names_of(raw, features, path)
     is_feature = target in known and target not in raw.annotations
     asked = None if is_feature else target
-    request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns)
+    request = ReadRequest(path, asked, ignore, options, label_table, known, sample_columns, classes)
     if clash := [name for name in ignore if name in known]:
         option = spell(options, "ignore")
         raise ValueError(f"{option} cannot leave out a feature of the model, got {listed(clash)}.")

@@ -49,7 +49,7 @@ class ReadOptions:
     labels_sheet : str or None, default=None
         The sheet with the labels.
     layer : str or None, default=None
-        The layer of an ``.h5ad`` file, or the variable of an ``.npz`` or ``.mat`` file.
+        The layer of an ``.h5ad`` file, or the variable of an ``.npz`` file.
     skip_lines : int, default=0
         Lines above the table to skip, in text files and workbooks.
     duplicates : {"error", "mean", "max"}, default="error"
@@ -161,6 +161,7 @@ class ReadRequest:
     labels: LabelTable | None = None
     features: Collection[str] = ()  # of the model that the table is for
     sample_columns: Sequence[str] = ()  # columns about the samples, such as their patients
+    classes: Collection[str] = ()  # of the model
 
     @property
     def for_model(self) -> bool:

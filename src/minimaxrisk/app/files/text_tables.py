@@ -61,15 +61,15 @@ def read_text_table(file: TextFile, options: ReadOptions) -> RawTable:
 
 def _find_begin(lines: Iterable[str], options: ReadOptions) -> tuple[int, int]:
     """The line at which the table begins below skipped lines and comments, and the number of comments."""
-    comments: list[tuple[int, str]] = []
+    begin, before, n_comments, comment = options.skip_lines, options.skip_lines, 0, ""
     for i, line in islice(enumerate(lines), options.skip_lines, None):
         if line.startswith("#"):
-            comments.append((i, line))
+            before, begin, n_comments, comment = begin, i + 1, n_comments + 1, line
         elif line.strip():
-            if comments and _is_header_of(comments[-1][1], line, options.delimiter):
-                comments.pop()
+            if comment and _is_header_of(comment, line, options.delimiter):
+                return before, n_comments - 1
             break
-    return (comments[-1][0] + 1 if comments else options.skip_lines), len(comments)
+    return begin, n_comments
 
 
 def _delimiter_below_title(lines: Iterator[str]) -> str:
@@ -251,7 +251,7 @@ def gct_sizes(file: TextFile) -> tuple[int, int, int, int]:
     if n_sizes is None:
         raise ValueError(f"{file.path}: a GCT file must begin with #1.2 or #1.3, got {first.strip()[:20]!r}.")
     sizes = second.split()
-    if len(sizes) < n_sizes or not all(size.isdecimal() for size in sizes[:n_sizes]):
+    if len(sizes) < n_sizes or not all(size.isdecimal() and len(size) < 10 for size in sizes[:n_sizes]):
         raise ValueError(
             f"{file.path}: the second line of a GCT file must hold {n_sizes} whole numbers, its sizes, "
             f"got {second.strip()[:40]!r}."
@@ -303,6 +303,7 @@ def read_series_matrix(file: TextFile, options: ReadOptions) -> RawTable:
             if line.lower().startswith(TABLE_END):
                 return
             yield line
+        raise ValueError(f"{file.path} must end in a line {TABLE_END}: it is incomplete, get it again.")
 
     if len(list(islice(body(), 2))) < 2:
         raise ValueError(
