@@ -247,8 +247,13 @@ def same_words(classes: Sequence[str]) -> list[list[str]]:
     """Return the classes that differ from each other only in letter case or space."""
     spelled: dict[str, list[str]] = {}
     for name in classes:
-        spelled.setdefault(" ".join(str(name).split()).casefold(), []).append(str(name))
+        spelled.setdefault(one_spelling(str(name)), []).append(str(name))
     return [names for names in spelled.values() if len(names) > 1]
+
+
+def one_spelling(name: str) -> str:
+    """Return a class name in lower case with single spaces; punctuation carries meaning, as in HER2-."""
+    return " ".join(name.split()).casefold()
 
 
 def labels_without_class(labels: np.ndarray) -> list[str]:

@@ -25,7 +25,7 @@ from minimaxrisk.app.files.matching import match_samples
 from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated
 from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
 from minimaxrisk.app.files.study import LOOSE, LabelTable, ReadRequest, spell
-from minimaxrisk.checks.names import names_an_owner
+from minimaxrisk.checks.names import names_an_owner, one_spelling
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
 LEVELS, SIGNS = frozenset({"none", "null"}), frozenset("+-/")  # of classes with words for missing values
@@ -206,15 +206,6 @@ def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[
     return tuple(remarks)
 
 
-def alike(classes: Iterable[object]) -> list[list[str]]:
-    """Words that differ in case and space alone, in groups: punctuation tells HER2 and HER2- apart."""
-    groups: dict[str, list[str]] = {}
-    for name in map(str, classes):
-        if is_word(name):
-            groups.setdefault(_in_one_spelling(name), []).append(name)
-    return [sorted(names) for names in groups.values() if len(names) > 1]
-
-
 def refuse_other_spellings(known: Sequence[str], labels: Iterable[str], where: object) -> None:
     """Refuse labels that differ from those of the model in case and space alone."""
     pairs = _other_spellings(known, labels, "as")
@@ -230,17 +221,13 @@ def spelt_otherwise(known: Sequence[str], labels: Iterable[str]) -> list[str]:
 
 def _other_spellings(known: Sequence[str], labels: Iterable[str], word: str) -> str:
     """Unknown labels with the known ones that they are spellings of, for messages."""
-    meant = {_in_one_spelling(label): label for label in known}
+    meant = {one_spelling(label): label for label in known}
     pairs = [
-        f"{label!r} {word} {meant[_in_one_spelling(label)]!r}"
+        f"{label!r} {word} {meant[one_spelling(label)]!r}"
         for label in sorted(set(labels) - set(known))
-        if _in_one_spelling(label) in meant
+        if one_spelling(label) in meant
     ]
     return f"{', '.join(pairs[:SHOWN_VALUES])}{', and so on' if len(pairs) > SHOWN_VALUES else ''}"
-
-
-def _in_one_spelling(label: str) -> str:
-    return "".join(label.split()).casefold()
 
 
 class Labels(NamedTuple):
