@@ -14,7 +14,6 @@ from sklearn.datasets import dump_svmlight_file
 
 from minimaxrisk.app.files import ReadOptions, read_training_study, refuse_missing
 from minimaxrisk.app.files.features import without_duplicates
-from minimaxrisk.app.files.labels import alike
 from tests.reading import read
 
 TABLE = "sample,class,a,b,c\np1,x,1,2,3.5\np2,y,4,5,6\np3,x,7,8,9\np4,y,0,1,2\n"
@@ -310,28 +309,6 @@ def test_what_stands_beside_the_table_comes_before_a_feature_of_that_name(tmp_pa
     again = read(tmp_path, {"t.h5ad": data.write_h5ad}, target="a", features=ABC, needs_labels=True)
     assert again.y.tolist() == XY
     np.testing.assert_array_equal(again.X, X)
-
-
-SEPSIS = [" sepsis", "Sepsis", "sepsis "]
-
-
-@pytest.mark.parametrize(
-    ("labels", "groups"),
-    [
-        (["tumor", "Tumor"], [["Tumor", "tumor"]]),
-        (["Sepsis", "sepsis ", " sepsis", "no  sepsis", "No sepsis"], [SEPSIS, ["No sepsis", "no  sepsis"]]),
-        (["T 1", "t1", "n", "N"], [["N", "n"], ["T 1", "t1"]]),
-        (["α cell", "β cell", "肿瘤", "正常", "AML", "AML?", "T cell", "B cell"], []),
-        (["I-II", "III", "Stage I/II", "Stage III", "1/2 a", "12a"], []),
-        (["HER2", "HER2-", "HER2+", "CD4", "CD4-", "p53", "p53-/-"], []),
-        (["four", "for", "T1-T2", "T1T2", "Tumor", "Tumour"], []),
-        (["<5", ">5", "=5"], []),
-        (["+", "--", "~"], []),
-        (["1.0", "1", "-1.5", "15"], []),
-    ],
-)
-def test_labels_that_may_be_the_same_are_found(labels, groups):
-    assert sorted(alike(np.unique(labels))) == groups
 
 
 @pytest.mark.parametrize(

@@ -202,9 +202,20 @@ class TestNames:
         for honest in ([0, 1, 2], [1, 99], [97, 98, 99], [0, 10, 100]):
             assert names.labels_without_class(np.array(honest)) == []
 
-    def test_spellings_of_a_class(self):
-        classes = ["I-II", "III", "HER2", "HER2-", "CD4", "CD4-", "Sepsis", "sepsis ", "B  cell", "B cell"]
-        assert names.same_words(classes) == [["Sepsis", "sepsis "], ["B  cell", "B cell"]]
+    @pytest.mark.parametrize(
+        ("labels", "groups"),
+        [
+            (["Sepsis", "sepsis ", " sepsis"], [["Sepsis", "sepsis ", " sepsis"]]),
+            (["no  sepsis", "No sepsis", "N", "n"], [["no  sepsis", "No sepsis"], ["N", "n"]]),
+            (["α cell", "β cell", "肿瘤", "正常", "AML", "AML?", "T cell", "B cell"], []),
+            (["I-II", "III", "Stage I/II", "Stage III", "1/2 a", "12a", "T 1", "T1"], []),
+            (["HER2", "HER2-", "HER2+", "CD4", "CD4-", "p53", "p53-/-"], []),
+            (["four", "for", "T1-T2", "T1T2", "Tumor", "Tumour"], []),
+            (["<5", ">5", "=5", "+", "--", "1.0", "1", "-1.5", "15"], []),
+        ],
+    )
+    def test_spellings_of_a_class(self, labels, groups):
+        assert names.same_words(labels) == groups
 
     def test_measurements_as_labels(self):
         for labels in (np.arange(40, 52), [f"{0.5 * i}" for i in range(9)]):
