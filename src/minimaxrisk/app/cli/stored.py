@@ -12,7 +12,6 @@ import typer
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.rounding import outward
 from minimaxrisk.app.cli.console import Console, as_json
@@ -20,9 +19,10 @@ from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping
-from minimaxrisk.app.storage import SavedModel, checksums, fingerprint, load_model
+from minimaxrisk.app.storage import SavedModel, attached, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
-from minimaxrisk.guarantees.verification import verify
+from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.verification import verify, was_fitted_on
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
 MOST_NAMED = 5  # samples, columns or labels in a message
@@ -143,41 +143,41 @@ def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
     return [] if agree else ["the stored medians and scales of the columns are not those of the data"]
 
 
-def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> tuple[Study, DataMatrix, str | None]:
-    """The study and its filled values in the order of training, or as they are and why they are not those.
+def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> PosedFit:
+    """The stored classifier on its training data, or on what is taken for these, in the order of the file."""
+    groups = None if saved.groups is None else study.sample_columns[saved.groups]
+    fitting = {"groups": groups, "transformer": saved.scaler}
+    return PosedFit(attached(saved.classifier, X, study.y, **fitting), X, study.y, **fitting)
 
-    Values that agree to 15 digits are the same: programs that save a table again keep no more.
+
+def difference_from_training(saved: SavedModel, study: Study, fit: PosedFit) -> str | None:
+    """Why these are not the training data, or not as the certificate needs them; None if they are.
+
+    The certificate holds for rows in any order, and for values that agree to 15 digits, which programs keep
+    when they save a table again. Draws for a radius depend on the order of rows.
     """
-    y = np.asarray(study.y)
-    if saved.rows is None:
-        is_same = fingerprint(X, y, study.feature_names) == saved.fingerprint
-        differ = f"{_not_those(study)}values, labels or names differ."
-        return study, X, None if is_same else differ
-    places = checksums(X, y).places_in(saved.rows)
-    if (places < 0).any() or len(places) != len(saved.rows):
-        return study, X, _not_trained(study, places, len(saved.rows))
-    order = np.argsort(places)
-    columns = {name: column[order] for name, column in study.sample_columns.items()}
-    names = study.sample_names[order]
-    ordered = replace(study, X=study.X[order], y=y[order], sample_names=names, sample_columns=columns)
-    return ordered, X[order], None
-
-
-def _not_those(study: Study) -> str:
-    return f"{study.source} does not hold the training data of the model: "
-
-
-def _not_trained(study: Study, places: np.ndarray, n_trained: int) -> str:
-    """The message where a command needs the training data, with the samples that are not among them."""
-    told = []
-    if len(strange := study.sample_names[places < 0]):
-        told.append(
-            f"{len(strange)} of its {counted(len(places), 'sample')} are not among them, or have other "
-            f"values or labels there ({listed(strange)})"
+    is_same = fingerprint(fit.X, fit.y, study.feature_names) == saved.fingerprint
+    if verify(fit).valid:
+        return None
+    if not is_same:
+        return (
+            f"{study.source} does not hold the training data of the model: values, labels or samples differ."
         )
-    if n_missing := n_trained - int((places >= 0).sum()):
-        told.append(f"{n_missing} of {counted(n_trained, 'training sample')} are missing")
-    return f"{_not_those(study)}{'; '.join(told)}."
+    if saved.classifier._parameters_of_set().radius == "bootstrap":
+        return (
+            f"{study.source} holds the training data of the model, but not in the order of training, on "
+            "which the draws of --radius bootstrap depend: put the rows in that order."
+        )
+    return None
+
+
+def holds_training_data(saved: SavedModel, study: Study, X: DataMatrix, groups: np.ndarray | None) -> bool:
+    """Whether the table is that of training as a whole; single samples are not compared."""
+    y = np.asarray(study.y)
+    if fingerprint(X, y, study.feature_names) == saved.fingerprint:
+        return True
+    classifier = attached(saved.classifier, X, y, transformer=saved.scaler)
+    return was_fitted_on(classifier, scaled(saved, X), y, groups)
 
 
 def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:
@@ -185,9 +185,8 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
     saved = load_first(model)
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
-    study, X, difference = as_trained(saved, study, X)
-    groups = None if saved.groups is None else study.sample_columns[saved.groups]
-    certificate = verify(saved.classifier, scaled(saved, X), study.y, groups=groups)
+    fit = as_trained(saved, study, X)
+    difference, certificate = difference_from_training(saved, study, fit), verify(fit)
     problems = [*certificate.problems, *scaler_problems(saved, X)]
     holds = not problems and difference is None
     if json:
