@@ -524,7 +524,6 @@ class TestPredict:
         assert (
             "says little about new samples" in run(capsys, "predict", model, bare)[2]
         )  # known without labels too
-        assert "says little about new samples" in run(capsys, "predict", model, bare, "--only-used")[2]
         new = sample_rows(values() + 0.25)
         other = write_rows(
             tmp_path / "new.csv", [*new[:6], [*new[6][:-1], "unheard of"], [*new[7][:-1], "Ill"]]

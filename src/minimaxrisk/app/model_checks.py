@@ -29,9 +29,10 @@ Classifier = (
 # Types of numbers, and lengths: of columns (d), of columns with the intercept (i), of rows of coefficients
 # (b), of classes (k), of samples (n), of members (m); None is any length.
 FLOATS, WHOLE, FLAGS = "f", "iu", "b"
+FINITE = "f "  # floats that are numbers
 ARRAYS: Mapping[str, tuple[str, tuple[str | None, ...]]] = {
-    "coef_": (FLOATS, ("b", "d")),
-    "intercept_": (FLOATS, ("b",)),
+    "coef_": (FINITE, ("b", "d")),
+    "intercept_": (FINITE, ("b",)),
     "tau_": (FLOATS, ("b", "i")),
     "lambda_": (FLOATS, ("b", "i")),
     "feature_importances_": (FLOATS, ("d",)),
@@ -43,7 +44,7 @@ ARRAYS: Mapping[str, tuple[str, tuple[str | None, ...]]] = {
     "ball_fold_of_sample_": (WHOLE, ("n",)),
     "in_bag_": (FLAGS, ("m", "n")),
     "n_selected_per_subsample_": (WHOLE, ("m",)),
-    "dual_coef_": (FLOATS, ("b", None)),
+    "dual_coef_": (FINITE, ("b", None)),
     "rows_": (WHOLE, (None,)),
 }
 NUMBERS = (
@@ -86,7 +87,7 @@ def _kind(value: object) -> str:
 
 
 def _check_texts(saved: SavedModel) -> None:
-    for name in ("target", "fingerprint", "command", "groups", "batch"):
+    for name in ("target", "fingerprint", "unlabelled", "command", "groups", "batch"):
         value = getattr(saved, name)
         if not (isinstance(value, str) or (value is None and name in ("groups", "batch"))):
             raise TypeError(f"{name} is {_kind(value)}")
@@ -96,8 +97,11 @@ def _check_texts(saved: SavedModel) -> None:
             isinstance(text, str) for pair in texts.items() for text in pair
         ):
             raise TypeError(f"{name} is not a mapping of texts")
-    if not all(isinstance(name, str) for name in saved.feature_names):
-        raise TypeError("feature_names are not texts")
+    if not isinstance(saved.is_detached, bool):
+        raise TypeError(f"is_detached is {_kind(saved.is_detached)}")
+    names = saved.feature_names
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise TypeError("feature_names are not different texts")
 
 
 def _check_attributes(model: Any, n_columns: int) -> None:
@@ -121,6 +125,9 @@ def _check_attributes(model: Any, n_columns: int) -> None:
         lengths |= {
             length: size for length, size in zip(shape, value.shape, strict=True) if length in ("m", "n")
         }
+    history = vars(model).get("history_", [])
+    if not isinstance(history, list) or not all(isinstance(record, dict) for record in history):
+        raise TypeError("history_ is not a list of records")
     for name in NUMBERS:
         value = vars(model).get(name, 0.0)
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
@@ -133,6 +140,8 @@ def check_array(name: str, value: Any, kinds: str, shape: tuple[int | None, ...]
     """Refuse what is not an array of these kinds and lengths."""
     if type(value) is not np.ndarray or value.dtype.kind not in kinds:
         raise TypeError(f"{name} is not an array of the right kind")
+    if kinds == FINITE and not np.isfinite(value).all():
+        raise ValueError(f"{name} holds values that are not numbers")
     fits = value.ndim == len(shape) and all(
         length in (None, size) for size, length in zip(value.shape, shape, strict=True)
     )
@@ -162,8 +171,8 @@ def _check_rule(rule: Any, n_columns: int) -> None:
         raise TypeError("a decision rule is not one of these columns")
     check_array("the columns of a decision rule", rule.columns, WHOLE, (None,))
     _check_columns("the columns of a decision rule", rule.columns, n_columns)
-    check_array("the coefficients of a decision rule", rule.coef, FLOATS, (None, len(rule.columns)))
-    check_array("the intercept of a decision rule", rule.intercept, FLOATS, (len(rule.coef),))
+    check_array("the coefficients of a decision rule", rule.coef, FINITE, (None, len(rule.columns)))
+    check_array("the intercept of a decision rule", rule.intercept, FINITE, (len(rule.coef),))
     if not isinstance(rule.threshold, int | float | np.number | None):
         raise TypeError("the threshold of a decision rule is not a number")
 

@@ -16,7 +16,7 @@ import math
 import platform
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -41,12 +41,17 @@ from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.guarantees.certified import check_supported, columns_read_by, has_proof
 from minimaxrisk.guarantees.left_out import LeftOut
 
-__all__ = ["SavedModel", "attached", "detached", "fingerprint", "load_model", "save_model", "trusted_types"]
+__all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_types"]
 
 MOST_MISSING = 0.5  # of the values of a sample; with more there is nothing to tell its class by
 MANIFEST, FORMAT = "minimaxrisk.json", 1
+N_BITS = 20  # of a value that count in digests: programs that save a table again keep more
+FEWEST_VALUES = 64  # of a sample with a hash, so that it is not found by trying values
 # What the description and a ``SavedModel`` call by the same name.
-DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
+DESCRIBED = (
+    *("versions", "target", "fingerprint", "unlabelled", "groups", "batch", "reading", "command"),
+    "is_detached",
+)
 PARTS = ("classifier", "imputer", "scaler", "left_out", "training_scale", "sample_hashes")
 AS_DICTIONARIES: Mapping[str, Any] = {"left_out": LeftOut, "training_scale": TrainingScale}
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
@@ -112,7 +117,7 @@ class SavedModel:
         The scale of the selected columns in training, filled and not yet scaled, with which new samples are
         compared. None for a model that uses no column.
     sample_hashes : ndarray of uint32 or None, default=None
-        32 bits of each training sample, sorted, by which ``predict`` and ``evaluate`` recognise those that
+        Hashes of the training samples, sorted, by which ``predict`` and ``evaluate`` recognise those that
         come again with the same values; ``minimaxrisk fit --recognise`` stores them.
     groups, batch : str or None, default=None
         The columns of the training data with the patient and the batch of each sample.
@@ -120,6 +125,10 @@ class SavedModel:
         Options by which the training data were read: layer, sheet, duplicates.
     command : str, default=""
         The command line that made the model.
+    unlabelled : str, default=""
+        The digest of the training data without labels, by which ``predict`` recognises them as a whole.
+    is_detached : bool, default=False
+        Whether the classifier has lost the order of its training samples, as ``detached_from`` returns it.
     versions : mapping of str to str, default={}
         Versions of Python and of packages that made it; if empty, ``save_model`` writes the present ones.
 
@@ -160,7 +169,50 @@ class SavedModel:
     batch: str | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    unlabelled: str = ""
+    is_detached: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    def detached_from(self, X: DataMatrix, y: Any) -> SavedModel:
+        """Copy without the order of the training samples, so that nothing in the file belongs to one by name.
+
+        Predictions stay as they are. Means by class are left out if a class has fewer than three samples. A
+        kernel classifier stays as it is: it needs the samples, or a weight for each.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The training samples, filled and not yet scaled.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        SavedModel
+            The copy.
+        """
+        return replace(self, classifier=detached(self.classifier, X, y), is_detached=True)
+
+    def classifier_of(self, X: DataMatrix, y: Any, groups: Any = None) -> Any:
+        """The classifier with the order of its training samples, which ``verify`` needs.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The training samples in any order, filled and not yet scaled.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        groups : array-like of shape (n_samples,) or None, default=None
+            What ``fit`` was given.
+
+        Returns
+        -------
+        estimator
+            ``classifier``, or a copy of it if it was detached.
+        """
+        if not self.is_detached:
+            return self.classifier
+        return attached(self.classifier, X, y, groups=groups, transformer=self.scaler)
 
     def prepared(self, X: DataMatrix) -> DataMatrix:
         """The table as the classifier takes it: filled and scaled, if the model does either.
@@ -347,8 +399,8 @@ def load_model(path: str | Path) -> SavedModel:
     # A file that was made to deceive can make any of the readers raise anything.
     except Exception as error:
         kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
-        told = " ".join(f"{kind}{error}".split())
-        raise ValueError(f"{path} is not a sound model file: {told:.300}; {AGAIN}.") from error
+        told = f"{error} is missing" if isinstance(error, KeyError) else " ".join(f"{kind}{error}".split())
+        raise ValueError(f"{path} is not a model file, or not a sound one: {told:.300}; {AGAIN}.") from error
     return saved
 
 
@@ -387,7 +439,8 @@ def trusted_types() -> list[str]:
 def fingerprint(X: Any, y: Any, feature_names: Sequence[str] | np.ndarray) -> str:
     """SHA-256 of the numbers, the labels and the names of the columns, in any order of the rows.
 
-    Dense and sparse matrices with the same numbers have the same fingerprint.
+    Six digits of a number count, because programs that save a table again may change the last ones. Dense and
+    sparse matrices with the same numbers have the same fingerprint.
 
     Parameters
     ----------
@@ -426,8 +479,34 @@ def _row_digests(X: DataMatrix, y: np.ndarray | None) -> Iterator[bytes]:
         digest = hashlib.sha256(json.dumps(label).encode())
         digest.update(np.int64(len(columns)).tobytes())
         digest.update(columns.astype(np.int64).tobytes())
-        digest.update(values.astype(np.float64).tobytes())
+        mantissas, exponents = np.frexp(values.astype(np.float64))
+        digest.update(np.ldexp(np.rint(np.ldexp(mantissas, N_BITS)), exponents).tobytes())
         yield digest.digest()
+
+
+def sample_hashes(X: DataMatrix, salt: str) -> np.ndarray:
+    """32 bits of each sample, by which it is recognised if all of its values come again.
+
+    No value follows from them. Samples are not recognised if their values were rounded to fewer than seven
+    digits, normalised again or measured again. With fewer than 64 values that are not zero the hash is 0.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Samples.
+    salt : str
+        Another text gives other hashes.
+
+    Returns
+    -------
+    ndarray of uint32 of shape (n_samples,)
+        The hashes.
+    """
+    found = np.zeros(X.shape[0], dtype=np.uint32)
+    for i, ((columns, _), row) in enumerate(zip(_nonzeros(X), _row_digests(X, None), strict=True)):
+        if len(columns) >= FEWEST_VALUES:
+            found[i] = int.from_bytes(hashlib.sha256(salt.encode() + row).digest()[:4], "little")
+    return found
 
 
 def current_versions() -> dict[str, str]:
@@ -469,7 +548,8 @@ def _members_of_skops(parts: Mapping[str, Any]) -> dict[str, bytes]:
         check_description(members, OBJECTS)
     except ValueError as error:
         raise ValueError(
-            f"a model file holds no code, and of this model {error}. Use a named kernel, or a named scoring."
+            f"a model file holds no code, and this model cannot be stored: {error}. Use a named kernel, or a "
+            "named scoring."
         ) from error
     return members
 

@@ -8,7 +8,6 @@ order of a sum over all columns.
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from copy import copy
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
+from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk.guarantees.claims import moments_in_units_of
 from minimaxrisk.guarantees.posed_fit import PosedFit
 
@@ -30,9 +29,6 @@ PER_SAMPLE = {
 }
 MOMENTS = ("tau_", "lambda_")
 FEWEST_OF_CLASS = 3  # samples whose mean a file may hold
-# A hash must not be found by trying values, so it is of many of them.
-FEWEST_VALUES = 64
-N_BITS = 20  # that count of a value: programs that save a table again keep more
 
 
 def detached(classifier: Any, X: DataMatrix, y: Any) -> Any:
@@ -71,7 +67,7 @@ def attached(classifier: Any, X: DataMatrix, y: Any, **fitting: Any) -> Any:
     Parameters
     ----------
     classifier : estimator
-        What ``detached`` made.
+        What ``detached`` returned.
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
         The training samples, in any order.
     y : array-like of shape (n_samples,)
@@ -119,37 +115,3 @@ def _order(X: DataMatrix, y: Any) -> IntArray:
     of_label = {label: zlib.crc32(str(label).encode()) for label in np.unique(np.asarray(y)).tolist()}
     key = key + np.array([of_label[label] for label in np.asarray(y).tolist()]) / 2.0**32
     return np.argsort(key, kind="stable")
-
-
-def sample_hashes(X: DataMatrix, salt: str) -> np.ndarray:
-    """32 bits of each sample, by which it is recognised if all of its values come again.
-
-    No value follows from them. Not recognised are samples whose values were rounded to fewer than seven
-    digits, normalised anew or measured again, and samples with fewer than 64 values that are not zero: theirs
-    is 0.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Samples.
-    salt : str
-        Another text gives other hashes.
-
-    Returns
-    -------
-    ndarray of uint32 of shape (n_samples,)
-        The hashes.
-    """
-    found = np.zeros(X.shape[0], dtype=np.uint32)
-    rows = sparse.csr_array(X) if sparse.issparse(X) else X
-    for i in range(len(found)):
-        row: FloatArray = (
-            rows[[i]].toarray()[0] if sparse.issparse(X) else np.asarray(rows[i], dtype=np.float64)
-        )
-        if np.count_nonzero(row) < FEWEST_VALUES:
-            continue
-        mantissa, exponent = np.frexp(row)
-        digest = hashlib.sha256(salt.encode())
-        digest.update((np.ldexp(np.rint(np.ldexp(mantissa, N_BITS)), exponent) + 0.0).astype("<f8").tobytes())
-        found[i] = int.from_bytes(digest.digest()[:4], "little")
-    return found

@@ -33,8 +33,7 @@ from minimaxrisk.app.cli.training import (
 )
 from minimaxrisk.app.files import Study, read_training_study
 from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
-from minimaxrisk.app.storage import SavedModel, save_model
-from minimaxrisk.app.training_samples import FEWEST_VALUES
+from minimaxrisk.app.storage import FEWEST_VALUES, SavedModel, save_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler

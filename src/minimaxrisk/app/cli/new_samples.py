@@ -18,15 +18,13 @@ from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import (
     MOST_NAMED,
     filled,
-    holds_training_data,
     load_first,
     read_for_model,
     scaled,
 )
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
-from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.app.training_samples import sample_hashes
+from minimaxrisk.app.storage import SavedModel, fingerprint, sample_hashes
 from minimaxrisk.estimators.prediction_sets import final_scores
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.guarantees.left_out import is_in_set
@@ -135,8 +133,8 @@ class NewSamples:
         if self.columns is not None:
             return known
         if hashes is not None:
-            known = np.isin(sample_hashes(self.X, saved.fingerprint), hashes[hashes > 0])
-        if self.study.y is not None and holds_training_data(saved, self.study, self.X, self.groups):
+            known = np.isin(sample_hashes(self.X, saved.unlabelled), hashes[hashes > 0])
+        if fingerprint(self.X, None, saved.feature_names) == saved.unlabelled:
             known[:] = True
         return known
 

@@ -19,10 +19,10 @@ from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping
-from minimaxrisk.app.storage import SavedModel, attached, fingerprint, load_model
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
 from minimaxrisk.guarantees.posed_fit import PosedFit
-from minimaxrisk.guarantees.verification import verify, was_fitted_on
+from minimaxrisk.guarantees.verification import verify
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
 MOST_NAMED = 5  # samples, columns or labels in a message
@@ -146,38 +146,25 @@ def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
 def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> PosedFit:
     """The stored classifier on its training data, or on what is taken for these, in the order of the file."""
     groups = None if saved.groups is None else study.sample_columns[saved.groups]
-    fitting = {"groups": groups, "transformer": saved.scaler}
-    return PosedFit(attached(saved.classifier, X, study.y, **fitting), X, study.y, **fitting)
+    classifier = saved.classifier_of(X, study.y, groups)
+    return PosedFit(classifier, X, study.y, groups=groups, transformer=saved.scaler)
 
 
 def difference_from_training(saved: SavedModel, study: Study, fit: PosedFit) -> str | None:
     """Why these are not the training data, or not as the certificate needs them; None if they are.
 
-    The certificate holds for rows in any order, and for values that agree to 15 digits, which programs keep
-    when they save a table again. Draws for a radius depend on the order of rows.
+    Rows may come in any order, but draws for a radius depend on it.
     """
-    is_same = fingerprint(fit.X, fit.y, study.feature_names) == saved.fingerprint
-    if verify(fit).valid:
-        return None
-    if not is_same:
+    if fingerprint(fit.X, fit.y, study.feature_names) != saved.fingerprint:
         return (
             f"{study.source} does not hold the training data of the model: values, labels or samples differ."
         )
-    if saved.classifier._parameters_of_set().radius == "bootstrap":
+    if saved.classifier._parameters_of_set().radius == "bootstrap" and not verify(fit).valid:
         return (
             f"{study.source} holds the training data of the model, but not in the order of training, on "
             "which the draws of --radius bootstrap depend: put the rows in that order."
         )
     return None
-
-
-def holds_training_data(saved: SavedModel, study: Study, X: DataMatrix, groups: np.ndarray | None) -> bool:
-    """Whether the table is that of training as a whole; single samples are not compared."""
-    y = np.asarray(study.y)
-    if fingerprint(X, y, study.feature_names) == saved.fingerprint:
-        return True
-    classifier = attached(saved.classifier, X, y, transformer=saved.scaler)
-    return was_fitted_on(classifier, scaled(saved, X), y, groups)
 
 
 def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:

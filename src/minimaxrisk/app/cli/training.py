@@ -29,11 +29,10 @@ from minimaxrisk.app.storage import (
     MOST_MISSING,
     SavedModel,
     current_versions,
-    detached,
     fingerprint,
+    sample_hashes,
     share_missing,
 )
-from minimaxrisk.app.training_samples import sample_hashes
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
@@ -294,14 +293,16 @@ def saved_model(
 ) -> SavedModel:
     """What goes into a model file: nothing of a training sample, unless these are to be recognised."""
     study, hashes = trained.study, None
-    data = fingerprint(trained.fit.X, trained.fit.y, study.feature_names)
+    X, y = trained.fit.X, trained.fit.y
+    unlabelled = fingerprint(X, None, study.feature_names)
     if recognise:
-        hashes = np.unique(sample_hashes(trained.fit.X, data))
-    return SavedModel(
-        classifier=detached(trained.fit.learner, trained.fit.X, trained.fit.y),
+        hashes = np.unique(sample_hashes(X, unlabelled))
+    model = SavedModel(
+        classifier=trained.fit.learner,
         feature_names=study.feature_names,
         target=study.target or "class",
-        fingerprint=data,
+        fingerprint=fingerprint(X, y, study.feature_names),
+        unlabelled=unlabelled,
         sample_hashes=hashes,
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
@@ -314,6 +315,7 @@ def saved_model(
         command=command,
         versions=current_versions(),
     )
+    return model.detached_from(X, y)
 
 
 def together_of(study: Study, columns: SampleColumns, console: Console) -> Together:
