@@ -89,8 +89,7 @@ def report_and_write(
     check_supported(saved.classifier, "report")
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
-    fit = as_trained(saved, study, X)
-    difference = difference_from_training(saved, study, fit)
+    difference = difference_from_training(saved, study, X)
     if difference is not None:
         message = f"{difference} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
@@ -98,6 +97,7 @@ def report_and_write(
     wanted = with_prevalence(wanted, study)
     together = together_of(study, SampleColumns(saved.groups, saved.batch), console)
     annotations = annotations_of(outputs, study, console)
+    fit = as_trained(saved, study, X)
     warn_about_data(study, together, console)
     warn_about_model(fit, study, together, wanted, console)
     findings = gather(fit, study, wanted, together, console)

@@ -150,21 +150,11 @@ def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> PosedFit:
     return PosedFit(classifier, X, study.y, groups=groups, transformer=saved.scaler)
 
 
-def difference_from_training(saved: SavedModel, study: Study, fit: PosedFit) -> str | None:
-    """Why these are not the training data, or not as the certificate needs them; None if they are.
-
-    Rows may come in any order, but draws for a radius depend on it.
-    """
-    if fingerprint(fit.X, fit.y, study.feature_names) != saved.fingerprint:
-        return (
-            f"{study.source} does not hold the training data of the model: values, labels or samples differ."
-        )
-    if saved.classifier._parameters_of_set().radius == "bootstrap" and not verify(fit).valid:
-        return (
-            f"{study.source} holds the training data of the model, but not in the order of training, on "
-            "which the draws of --radius bootstrap depend: put the rows in that order."
-        )
-    return None
+def difference_from_training(saved: SavedModel, study: Study, X: DataMatrix) -> str | None:
+    """Why these are not the training data, whose rows may come in any order; None if they are."""
+    if fingerprint(X, study.y, study.feature_names) == saved.fingerprint:
+        return None
+    return f"{study.source} does not hold the training data of the model: values, labels or samples differ."
 
 
 def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:
@@ -173,7 +163,7 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
     fit = as_trained(saved, study, X)
-    difference, certificate = difference_from_training(saved, study, fit), verify(fit)
+    difference, certificate = difference_from_training(saved, study, X), verify(fit)
     problems = [*certificate.problems, *scaler_problems(saved, X)]
     holds = not problems and difference is None
     if json:
