@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.impute import SimpleImputer
@@ -16,9 +16,6 @@ from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.guarantees.certified import columns_read_by
 from minimaxrisk.problem.rule import LinearRule
-
-if TYPE_CHECKING:
-    from minimaxrisk.app.storage import SavedModel
 
 Classifier = (
     MinimaxRiskClassifier
@@ -54,8 +51,8 @@ NUMBERS = (
 OPTIONAL = ("ball_oob_proba_", "ball_fold_of_sample_")  # None without a ball
 
 
-def check_model(saved: SavedModel) -> None:
-    """Refuse a model that cannot be what ``save_model`` wrote.
+def check_model(saved: Any) -> None:
+    """Refuse a ``SavedModel`` that cannot be what ``save_model`` wrote.
 
     Raises
     ------
@@ -86,7 +83,7 @@ def _kind(value: object) -> str:
     return f"of type {type(value).__name__}"
 
 
-def _check_texts(saved: SavedModel) -> None:
+def _check_texts(saved: Any) -> None:
     for name in ("target", "fingerprint", "unlabelled", "command", "groups", "batch"):
         value = getattr(saved, name)
         if not (isinstance(value, str) or (value is None and name in ("groups", "batch"))):
@@ -177,7 +174,7 @@ def _check_rule(rule: Any, n_columns: int) -> None:
         raise TypeError("the threshold of a decision rule is not a number")
 
 
-def _check_preparation(saved: SavedModel, n_columns: int) -> None:
+def _check_preparation(saved: Any, n_columns: int) -> None:
     """Check the steps before the classifier, and what recognises samples."""
     imputer, scaler, hashes = saved.imputer, saved.scaler, saved.sample_hashes
     if imputer is not None:
@@ -208,7 +205,7 @@ def _check_preparation(saved: SavedModel, n_columns: int) -> None:
         check_array("sample_hashes", hashes, "u", (None,))
 
 
-def _check_use(saved: SavedModel, n_columns: int) -> None:
+def _check_use(saved: Any, n_columns: int) -> None:
     """Predict one sample, since what cannot be predicted with is not a model."""
     X = np.zeros((1, n_columns))
     with warnings.catch_warnings(), np.errstate(all="ignore"):

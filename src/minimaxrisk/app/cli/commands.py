@@ -316,7 +316,7 @@ def evaluate_command(
 
     The strongest statement about a model: its error with an exact interval, sensitivity,
     specificity and predictive values, balanced accuracy, area under the ROC curve,
-    calibration, and every sample. Training samples are refused.
+    calibration, and every sample. The training data are refused.
 
     \b
     Examples:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
@@ -30,6 +31,8 @@ class Interruption:
         if self.is_asked or not self.has_model:
             raise KeyboardInterrupt
         self.is_asked = True
+        with suppress(OSError):  # no stream, since this may come while one is written to
+            os.write(2, b"Interrupted. The model is finished and written; Ctrl-C again stops at once.\n")
 
 
 @contextmanager
