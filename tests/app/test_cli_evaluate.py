@@ -84,10 +84,6 @@ def test_training_samples_are_refused(frame, run):
     assert status == 2
     assert "holds the training data of the model" in err
     assert "Pass samples of another cohort" in err
-    status, _, err = run(frame[48:])
-    assert status == 2
-    assert "2 of 42 samples are in the training data of the model ('P48', 'P49')" in err
-    assert "Remove their lines" in err
 
 
 def test_another_scale_and_other_labels(frame, run, tmp_path):
@@ -152,10 +148,6 @@ def test_columns_that_the_model_does_not_use_may_be_absent(frame, model, run):
     # Fits without a fold use other columns.
     assert found["sets"] is None
     assert "Leave out --only-used for it" in err
-    # Training samples are known by the used columns alone.
-    status, _, err = run(frame[48:][few.columns], "--only-used")
-    assert status == 2
-    assert "2 of 42 samples are in the training data" in err
 
 
 def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):

@@ -504,7 +504,6 @@ class TestPredict:
         assert "training-samples" in err
         bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
         assert "training-samples" in run(capsys, "predict", model, bare)[2]  # known without labels too
-        assert "training-samples" in run(capsys, "predict", model, bare, "--only-used")[2]
         new = sample_rows(values() + 0.25)
         other = write_rows(
             tmp_path / "new.csv", [*new[:6], [*new[6][:-1], "unheard of"], [*new[7][:-1], "Ill"]]

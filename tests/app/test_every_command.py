@@ -95,7 +95,7 @@ def test_a_file_that_could_not_be_read_is_not_written(table, tmp_path):
     X, y, names = study.data, labels_of(study), study.feature_names
     described = {"target": "kind", "fingerprint": "-"}
     own = MinimaxRiskKernelClassifier(rbf_kernel).fit(X, y)
-    with pytest.raises(ValueError, match=r"this model refers to .*; use a named kernel"):
+    with pytest.raises(ValueError, match="rbf_kernel"):
         save_model(SavedModel(own, names, **described), tmp_path / "own.skops")
     with pytest.raises(ValueError, match="feature_names must hold 12 names"):
         save_model(

@@ -1,18 +1,14 @@
 """Model files: what comes back, what is refused, and that nothing is executed."""
 
-import io
 import json
 import os
-import pickle
 import zipfile
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.lib import format as npy
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
@@ -31,14 +27,11 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import without_array_adapters
-from minimaxrisk.app import storage
 from minimaxrisk.app.atomic import checked_destination, write_whole
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.storage import (
-    FORMAT,
     MANIFEST,
     SavedModel,
-    _digest,
     current_versions,
     fingerprint,
     load_model,
@@ -156,93 +149,12 @@ def test_columns_are_clipped_as_in_training(saved, study, tmp_path):
     assert verify(again.classifier, again.prepared(gaps), y).valid
 
 
-def _rewrite(path, change=None, *, digest=True, text=None, parts=None):
-    """Write the file again with another manifest or other members, as someone with a zip program could."""
-    with zipfile.ZipFile(path) as old:
-        manifest = json.loads(old.read(MANIFEST))
-        members = {name: old.read(name) for name in old.namelist() if name != MANIFEST}
-    if isinstance(parts, bytes):
-        with zipfile.ZipFile(io.BytesIO(parts)) as other:
-            members = {name: other.read(name) for name in other.namelist()}
-    elif parts is not None:
-        members = parts(members)
-    if change is not None:
-        change(manifest)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
-        for name, part in members.items():
-            new.writestr(name, part)
-        if digest:
-            manifest["digest"] = _digest(new, manifest)
-        new.writestr(MANIFEST, json.dumps(manifest) if text is None else text)
-
-
-def renamed(members):
-    """The last member under another name in the same place of the sorted names."""
-    last = max(members)
-    return {(f"{name}_" if name == last else name): part for name, part in members.items()}
-
-
-def of_false_shape(members):
-    """Arrays that claim terabytes."""
-    header = io.BytesIO()
-    npy.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
-    return {name: header.getvalue() if name.endswith(".npy") else part for name, part in members.items()}
-
-
-def described(text):
-    return lambda members: members | {"schema.json": text}
-
-
-def dumped(**parts):
-    return skops.dumps({"imputer": None, **parts})
-
-
-def better(manifest):
-    manifest["certificate"].update(upper=0.01)
-
-
-def newer(manifest):
-    manifest.update(format=FORMAT + 1, versions={"minimaxrisk": "9.9"})
-
-
-CHANGED = {
-    "bounds": ({"change": better, "digest": False}, "was changed after it was written"),
-    # The digest covers names: a member under another name is a change, whatever it holds.
-    "names": ({"parts": renamed, "digest": False}, "was changed after it was written"),
-    "version": ({"change": newer}, r"by minimaxrisk 9\.9 .* install a newer minimaxrisk"),
-    **{text: ({"text": text}, "which version|cannot be read") for text in ("[]", "{}", "{", '"\\ud800"')},
-    "version of text": ({"text": '{"format": "x"}'}, "which version"),
-    "nested manifest": ({"text": "[" * 200_000}, "damaged: its minimaxrisk.json cannot be read"),
-    "nested description": ({"parts": described("[" * 200_000)}, r"cannot be read \(RecursionError"),
-    "false shape": ({"parts": of_false_shape}, r"cannot be read \(.*; fit the model again"),
-    "no target": ({"change": lambda manifest: manifest.pop("target")}, "is incomplete: .* is missing"),
-    "no sense": ({"parts": described('{"__loader__": "NoSuchNode"}')}, "cannot be read"),
-    "another estimator": ({"parts": dumped(classifier=SimpleImputer())}, "not hold a classifier"),
-    "not trusted": ({"parts": dumped(classifier=partial(os.system, "exit 1"))}, "not trusted"),
-}
-
-
-@pytest.mark.parametrize("name", CHANGED)
-def test_a_changed_file_is_refused(path, name):
-    changes, message = CHANGED[name]
-    _rewrite(path, **changes)
-    with pytest.raises(ValueError, match=message):
-        load_model(path)
-
-
 class TestRefused:
     def test_no_file(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="there is no model file"):
             load_model(tmp_path / "none.skops")
         with pytest.raises(ValueError, match="is a folder"):
             load_model(tmp_path)
-
-    @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.9, 0.999])
-    def test_truncated(self, path, share):
-        content = path.read_bytes()
-        path.write_bytes(content[: int(share * len(content))])
-        with pytest.raises(ValueError, match="only part of one"):
-            load_model(path)
 
     def test_any_changed_byte_is_found_or_harmless(self, path, saved, study):
         content = path.read_bytes()
@@ -260,37 +172,13 @@ class TestRefused:
                 np.testing.assert_array_equal(again.classifier.predict_proba(X), expected)
         assert refused > 40
 
-    @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", pickle.dumps({"a": 1})])
-    def test_other_files(self, tmp_path, content):
-        (tmp_path / "m").write_bytes(content)
-        with pytest.raises(ValueError, match="is not a model file"):
-            load_model(tmp_path / "m")
-
-    def test_zip_of_something_else(self, tmp_path):
-        with zipfile.ZipFile(tmp_path / "m", "w") as archive:
-            archive.writestr("hello", "world")
-        with pytest.raises(ValueError, match=r"it has no minimaxrisk\.json"):
-            load_model(tmp_path / "m")
-
-    def test_a_part_is_missing(self, path):
-        _rewrite(path, parts=dumped(classifier=load_model(path).classifier))
-        with pytest.raises(ValueError, match="is incomplete: 'scaler' is missing"):
-            load_model(path)
-
-    def test_members_that_unpack_to_gigabytes(self, path, monkeypatch):
-        monkeypatch.setattr(storage, "MOST_BYTES", 10_000_000)  # a hundredth, so that the test is quick
-        _rewrite(path, parts=lambda members: members | {"more.npy": bytes(20_000_000)})
-        assert path.stat().st_size < 100_000
-        with pytest.raises(ValueError, match=r"would unpack to 20,.*, more than the 10,000,000 of any model"):
-            load_model(path)
-
 
 class TestFingerprint:
     def test_sees_every_change(self, study):
         X, y = study
         names = np.array([f"g{j}" for j in range(X.shape[1])])
         other = X.copy()
-        other[3, 4] = np.nextafter(other[3, 4], np.inf)
+        other[3, 4] *= 1.0 + 1e-5
         prints = {
             fingerprint(X, y, names),
             fingerprint(other, y, names),
@@ -300,10 +188,12 @@ class TestFingerprint:
         }
         assert len(prints) == 5
 
-    def test_does_not_see_the_order_of_rows(self, study):
+    def test_does_not_see_the_order_of_rows_and_last_digits(self, study):
         X, y = study
         names = np.array([f"g{j}" for j in range(X.shape[1])])
-        assert fingerprint(X[::-1], y[::-1], names) == fingerprint(X, y, names)
+        short = np.array([[float(f"{value:.15g}") for value in row] for row in X])
+        assert (short != X).any()
+        assert fingerprint(short[::-1], y[::-1], names) == fingerprint(X, y, names)
 
     def test_sees_where_rows_end(self):
         """Places and values one after the other, as 8 bytes each, are the same for both tables."""

@@ -9,12 +9,16 @@ Progress is reported through a context variable, so that the functions in betwee
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
@@ -55,6 +59,7 @@ START_UP = 4.0
 # joblib sends an object of more than 1000 bytes to a cluster once, and not with every piece of work.
 LARGE = 1 << 20
 SECONDS_BETWEEN_LINES = 0.1  # of progress
+SECONDS_BETWEEN_LOOKS = 1.0  # of a worker at its parent
 
 
 def parallel_map(
@@ -161,7 +166,25 @@ class _LargeFunction:
 
 
 def _work_through(large: _LargeFunction, start: int, piece: Sequence[Item]) -> tuple[int, list[Any]]:
+    if multiprocessing.current_process().name.startswith("Loky"):
+        _end_with_parent()
     return start, [large.function(item) for item in piece]
+
+
+@cache
+def _end_with_parent() -> None:
+    """End this worker once the process that started it is gone; one that was killed cannot end its workers.
+
+    Otherwise they would wait for work for five minutes, and keep the data in shared memory.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

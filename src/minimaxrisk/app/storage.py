@@ -15,13 +15,11 @@ import json
 import math
 import platform
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -33,35 +31,36 @@ from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
 from minimaxrisk._utils.environment import package_versions, require
 from minimaxrisk._utils.sklearn_private import without_array_adapters
-from minimaxrisk.analysis.recognition import TrainingSketches
+from minimaxrisk.app.archive import check_arrays, check_description, packed, read_members
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.files.quality import LARGEST
+from minimaxrisk.app.model_checks import Classifier, check_model
+from minimaxrisk.app.training_samples import attached, detached
 from minimaxrisk.checks.scales import MOSTLY_MISSING, share_missing
 from minimaxrisk.checks.training_scale import TrainingScale
-from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.guarantees.certified import check_supported, columns_read_by, has_proof
 from minimaxrisk.guarantees.left_out import LeftOut
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_types"]
 
-# Several times what the largest plausible model has: a million columns and ten classes are 80 MB of
-# coefficients, and as much for each of a few other attributes.
-MOST_BYTES = 1_000_000_000
 MANIFEST, FORMAT = "minimaxrisk.json", 1
+N_BITS = 20  # of a value that count in digests: programs that save a table again keep more
+FEWEST_VALUES = 64  # of a sample with a hash, so that it is not found by trying values
 # What the description and a ``SavedModel`` call by the same name.
-DESCRIBED = ("versions", "target", "fingerprint", "groups", "batch", "reading", "command")
-LAST_DIGIT, ROUNDING = 2e-14, 1e-15  # of a number with 15 digits, with its weight; of a sum
+DESCRIBED = (
+    *("versions", "target", "fingerprint", "unlabelled", "groups", "batch", "reading", "command"),
+    "is_detached",
+)
+PARTS = ("classifier", "imputer", "scaler", "left_out", "training_scale", "sample_hashes")
+AS_DICTIONARIES: Mapping[str, Any] = {"left_out": LeftOut, "training_scale": TrainingScale}
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
 IN_PARTS = (
     "pass SavedModel(last_step, feature_names, target, fingerprint(X, y, feature_names)), where last_step is "
     "the fitted classifier, with steps before it as imputer= (a SimpleImputer) and scaler= (a ClippedScaler)"
 )
 AGAIN = "fit the model again, or get the file again"
-# The types beyond those of NumPy and scikit-learn that a file may hold.
+# The objects of this library that a file may hold.
 TRUSTED = (
     "minimaxrisk.estimators.classifier.MinimaxRiskClassifier",
     "minimaxrisk.estimators.classifier_cv.MinimaxRiskClassifierCV",
@@ -77,23 +76,18 @@ TRUSTED = (
     "minimaxrisk.solvers.FirstOrder",
     "minimaxrisk.solvers.FullLP",
     "minimaxrisk.solvers.InteriorPoint",
-    "numpy.dtype",  # of an imputer
-    "scipy.sparse._csr.csr_array",  # of instances that a kernel was fitted on
-    "scipy.sparse._csr.csr_matrix",
 )
-# Of other estimators.
+OBJECTS = frozenset({*TRUSTED, "sklearn.impute._base.SimpleImputer"})
+# What skops has to be told, besides, for estimators of this library that no model file holds.
 TRUSTED_BESIDE = (
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
     "minimaxrisk.estimators.l1_svm.L1SVMClassifier",
     "minimaxrisk.estimators.prediction_sets.PredictionSets",
     "minimaxrisk.estimators.prediction_sets.ScoresOf",
     "minimaxrisk.estimators.selector.MinimaxRiskSelector",
     "minimaxrisk.guarantees.left_out.LeftOut",
-)
-Classifier = (
-    MinimaxRiskClassifier
-    | MinimaxRiskClassifierCV
-    | MinimaxRiskEnsembleClassifier
-    | MinimaxRiskKernelClassifier
 )
 
 
@@ -112,12 +106,6 @@ class SavedModel:
         What the labels are called in the training data.
     fingerprint : str
         Digest of the training data, filled and not yet scaled, as ``fingerprint`` computes it.
-    rows, used_rows : ndarray of shape (n_samples,) or None, default=None
-        Checksums of the training samples, in the order of training, as ``checksums`` computes them: of all
-        columns with the label, and of the selected columns alone. They recognize training samples without
-        their names, which do not belong in a file that is passed on.
-    sketches : TrainingSketches or None, default=None
-        Recognizes training samples with rounded values.
     imputer : SimpleImputer or None, default=None
         Fills missing values as in training; None for a model that refuses them.
     scaler : ClippedScaler or None, default=None
@@ -128,12 +116,19 @@ class SavedModel:
     training_scale : TrainingScale or None, default=None
         The scale of the selected columns in training, filled and not yet scaled, with which new samples are
         compared. None for a model that uses no column.
+    sample_hashes : ndarray of uint32 or None, default=None
+        Hashes of the training samples, sorted, by which ``predict`` and ``evaluate`` recognise those that
+        come again with the same values; ``minimaxrisk fit --recognise`` stores them.
     groups, batch : str or None, default=None
         The columns of the training data with the patient and the batch of each sample.
     reading : mapping of str to str, default={}
         Options by which the training data were read: layer, sheet, duplicates.
     command : str, default=""
         The command line that made the model.
+    unlabelled : str, default=""
+        The digest of the training data without labels, by which ``predict`` recognises them as a whole.
+    is_detached : bool, default=False
+        Whether the classifier has lost the order of its training samples, as ``detached_from`` returns it.
     versions : mapping of str to str, default={}
         Versions of Python and of packages that made it; if empty, ``save_model`` writes the present ones.
 
@@ -165,18 +160,59 @@ class SavedModel:
     feature_names: np.ndarray
     target: str
     fingerprint: str
-    rows: np.ndarray | None = None
-    used_rows: np.ndarray | None = None
-    sketches: TrainingSketches | None = None
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
     left_out: LeftOut | None = None
     training_scale: TrainingScale | None = None
+    sample_hashes: np.ndarray | None = None
     groups: str | None = None
     batch: str | None = None
     reading: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    unlabelled: str = ""
+    is_detached: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    def detached_from(self, X: DataMatrix, y: Any) -> SavedModel:
+        """Copy without the order of the training samples, so that nothing in the file belongs to one by name.
+
+        Predictions stay as they are. Means by class are left out if a class has fewer than three samples. A
+        kernel classifier stays as it is: it needs the samples, or a weight for each.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The training samples, filled and not yet scaled.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        SavedModel
+            The copy.
+        """
+        return replace(self, classifier=detached(self.classifier, X, y), is_detached=True)
+
+    def classifier_of(self, X: DataMatrix, y: Any, groups: Any = None) -> Any:
+        """The classifier with the order of its training samples, which ``verify`` needs.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The training samples in any order, filled and not yet scaled.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        groups : array-like of shape (n_samples,) or None, default=None
+            What ``fit`` was given.
+
+        Returns
+        -------
+        estimator
+            ``classifier``, or a copy of it if it was detached.
+        """
+        if not self.is_detached:
+            return self.classifier
+        return attached(self.classifier, X, y, groups=groups, transformer=self.scaler)
 
     def prepared(self, X: DataMatrix) -> DataMatrix:
         """The table as the classifier takes it: filled and scaled, if the model does either.
@@ -329,8 +365,8 @@ def load_model(path: str | Path) -> SavedModel:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is not a model file, or damaged, changed, in another version of the format, or with objects that
-        do not belong in a model.
+        If it is not a model file, or damaged, changed, in another version of the format, or with anything
+        that ``save_model`` would not have written.
 
     See Also
     --------
@@ -341,32 +377,21 @@ def load_model(path: str | Path) -> SavedModel:
         raise FileNotFoundError(f"there is no model file {path}.")
     if path.is_dir():
         raise ValueError(f"{path} is a folder, not a model file.")
-    content = path.read_bytes()
-    with _as_archive(content, path) as archive:
-        # A few megabytes can hold terabytes of zeros.
-        total = sum(member.file_size for member in archive.infolist())
-        if total > MOST_BYTES:
-            raise ValueError(
-                f"{path} is not a sound model file: it has {len(content):,} bytes and would unpack to "
-                f"{total:,}, more than the {MOST_BYTES:,} of any model. Do not use it."
-            )
-        manifest = _checked_manifest(archive, path)
-    parts = _loaded(content, path)
+    if not path.is_file():
+        raise ValueError(f"{path} is not a regular file.")
     try:
-        return SavedModel(
-            classifier=parts["classifier"],
-            feature_names=np.array(manifest["feature_names"], dtype=object),
-            imputer=parts["imputer"],
-            scaler=parts["scaler"],
-            left_out=parts["left_out"] and LeftOut(**parts["left_out"]),
-            training_scale=parts["training_scale"] and TrainingScale(**parts["training_scale"]),
-            rows=parts["rows"],
-            used_rows=parts["used_rows"],
-            sketches=parts["sketches"] and TrainingSketches(**parts["sketches"]),
-            **{name: manifest[name] for name in DESCRIBED},
-        )
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is incomplete: {error} is missing; {AGAIN}.") from error
+        members = read_members(path)
+        manifest = _checked_manifest(members)
+        saved = _loaded(members, manifest)
+        check_model(saved)
+        if [manifest["classes"], manifest["certificate"]] != _described(saved.classifier):
+            raise ValueError("its description contradicts the classifier")
+    # A file that was made to deceive can make any of the readers raise anything.
+    except Exception as error:
+        kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+        told = f"{error} is missing" if isinstance(error, KeyError) else " ".join(f"{kind}{error}".split())
+        raise ValueError(f"{path} is not a model file, or not a sound one: {told:.300}; {AGAIN}.") from error
+    return saved
 
 
 def trusted_types() -> list[str]:
@@ -404,7 +429,8 @@ def trusted_types() -> list[str]:
 def fingerprint(X: Any, y: Any, feature_names: Sequence[str] | np.ndarray) -> str:
     """SHA-256 of the numbers, the labels and the names of the columns, in any order of the rows.
 
-    Dense and sparse matrices with the same numbers have the same fingerprint.
+    Six digits of a number count, because programs that save a table again may change the last ones. Dense and
+    sparse matrices with the same numbers have the same fingerprint.
 
     Parameters
     ----------
@@ -437,74 +463,40 @@ def fingerprint(X: Any, y: Any, feature_names: Sequence[str] | np.ndarray) -> st
     return digest.hexdigest()
 
 
-class Checksums(NamedTuple):
-    """A number per row, and how far from it the number of the same row may be in a table saved again."""
-
-    sums: np.ndarray
-    slack: np.ndarray
-
-    def places_in(self, known: np.ndarray) -> np.ndarray:
-        """For each row the place of the same row in ``known``, each of which is taken once; -1 for none."""
-        order, places, k = np.argsort(known, kind="stable"), np.full(len(self.sums), -1), 0
-        for i in np.argsort(self.sums, kind="stable").tolist():
-            while k < len(order) and known[order[k]] < self.sums[i] - self.slack[i]:
-                k += 1
-            if k < len(order) and known[order[k]] <= self.sums[i] + self.slack[i]:
-                places[i] = order[k]
-                k += 1
-        return places
-
-    def are_in(self, known: np.ndarray) -> np.ndarray:
-        """Which rows are among the known ones, each of which may come several times."""
-        ordered = np.sort(known)
-        first, end = (np.searchsorted(ordered, self.sums + sign * self.slack) for sign in (-1, 1))
-        return np.asarray(end > first)
-
-
-def checksums(X: DataMatrix, y: np.ndarray | None = None) -> Checksums:
-    """A sum over the logarithms and signs of each row, and its label: equal to 15 digits is the same row.
-
-    Spreadsheets keep 15 digits, and pandas changes the last of 17. No digest of rounded values would do: some
-    numbers are next to where rounding jumps. In a sum of logarithms with fixed random weights every number
-    counts by its own digits, however large the others are. Of 1,000 columns a change in the 11th digit shows.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        The numbers.
-    y : ndarray of shape (n_samples,) or None, default=None
-        The labels, if they count.
-
-    Returns
-    -------
-    Checksums
-        One per row.
-    """
-    weights, signs = _weights(X.shape[1])
-    labels = [None] * X.shape[0] if y is None else np.asarray(y).tolist()
-    found = np.empty((len(labels), 2))
-    for i, ((columns, values), label) in enumerate(zip(_nonzeros(X), labels, strict=True)):
-        terms = weights[columns] * np.log(np.abs(values.astype(np.float64)))
-        drawn = hashlib.sha256(json.dumps(label).encode()).digest()[:8]
-        total = (terms + signs[columns] * np.sign(values)).sum() + int.from_bytes(drawn, "little") / 2**62
-        found[i] = total, LAST_DIGIT * (1 + len(columns)) + ROUNDING * np.abs(terms).sum()
-    return Checksums(found[:, 0], found[:, 1])
-
-
-def _weights(n_columns: int) -> np.ndarray:
-    """Two rows of numbers between 1 and 2, the same everywhere and ever."""
-    drawn = hashlib.shake_256(b"checksums").digest(16 * n_columns)
-    return 1.0 + np.frombuffer(drawn, dtype="<u8").astype(np.float64).reshape(n_columns, 2).T / 2.0**64
-
-
 def _row_digests(X: DataMatrix, y: np.ndarray | None) -> Iterator[bytes]:
     labels = [None] * X.shape[0] if y is None else np.asarray(y).tolist()
     for (columns, values), label in zip(_nonzeros(X), labels, strict=True):
         digest = hashlib.sha256(json.dumps(label).encode())
         digest.update(np.int64(len(columns)).tobytes())
         digest.update(columns.astype(np.int64).tobytes())
-        digest.update(values.astype(np.float64).tobytes())
+        mantissas, exponents = np.frexp(values.astype(np.float64))
+        digest.update(np.ldexp(np.rint(np.ldexp(mantissas, N_BITS)), exponents).tobytes())
         yield digest.digest()
+
+
+def sample_hashes(X: DataMatrix, salt: str) -> np.ndarray:
+    """32 bits of each sample, by which it is recognised if all of its values come again.
+
+    No value follows from them. Samples are not recognised if their values were rounded to fewer than seven
+    digits, normalised again or measured again. With fewer than 64 values that are not zero the hash is 0.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Samples.
+    salt : str
+        Another text gives other hashes.
+
+    Returns
+    -------
+    ndarray of uint32 of shape (n_samples,)
+        The hashes.
+    """
+    found = np.zeros(X.shape[0], dtype=np.uint32)
+    for i, ((columns, _), row) in enumerate(zip(_nonzeros(X), _row_digests(X, None), strict=True)):
+        if len(columns) >= FEWEST_VALUES:
+            found[i] = int.from_bytes(hashlib.sha256(salt.encode() + row).digest()[:4], "little")
+    return found
 
 
 def current_versions() -> dict[str, str]:
@@ -513,7 +505,6 @@ def current_versions() -> dict[str, str]:
 
 
 def _packed(model: SavedModel) -> bytes:
-    skops = _skops()
     if isinstance(model.classifier, Pipeline):
         raise ValueError(f"a model file takes no pipeline; {IN_PARTS}.")
     check_supported(model.classifier, "save_model")
@@ -524,109 +515,88 @@ def _packed(model: SavedModel) -> bytes:
             f"classifier, got {len(model.feature_names)}."
         )
     classifier: Any = model.classifier._without_callback()
-    parts = {
-        "classifier": classifier,
-        "imputer": model.imputer,
-        "scaler": model.scaler,
-        "left_out": model.left_out and vars(model.left_out),
-        "training_scale": model.training_scale and vars(model.training_scale),
-        "rows": model.rows,
-        "used_rows": model.used_rows,
-        "sketches": model.sketches and vars(model.sketches),
-    }
-    content = skops.dumps(parts, compression=zipfile.ZIP_DEFLATED)
-    strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))
-    if strange:
-        raise ValueError(
-            f"a model file holds no code, and this model refers to {', '.join(strange)}; use a "
-            "named kernel, or a named scoring."
-        )
+    parts = {name: getattr(model, name) for name in PARTS} | {"classifier": classifier}
+    parts |= {name: parts[name] and vars(parts[name]) for name in AS_DICTIONARIES}
+    members: dict[str, bytes | str] = dict(_members_of_skops(parts))
     manifest = {
         "format": FORMAT,
         **{name: getattr(model, name) for name in DESCRIBED},
         "versions": dict(model.versions) or current_versions(),
         "reading": dict(model.reading),
-        "classes": np.asarray(classifier.classes_).tolist(),
-        "certificate": _certificate(classifier),
+        **dict(zip(("classes", "certificate"), _described(classifier), strict=True)),
         "feature_names": list(map(str, model.feature_names)),
     }
-    file = io.BytesIO(content)
-    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
-        manifest["digest"] = _digest(archive, manifest)
-        archive.writestr(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
-    return file.getvalue()
+    manifest["digest"] = _digest(members, manifest)
+    return packed(members | {MANIFEST: json.dumps(manifest, indent=1, ensure_ascii=False)})
 
 
-def _certificate(classifier: Any) -> dict[str, float] | None:
-    """The bounds, which an ensemble need not have."""
-    if not has_proof(classifier):
-        return None
-    return {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
+def _members_of_skops(parts: Mapping[str, Any]) -> dict[str, bytes]:
+    """Write objects as skops does; objects that could not be loaded again are refused."""
+    with zipfile.ZipFile(io.BytesIO(_skops().dumps(parts))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    try:
+        check_description(members, OBJECTS)
+    except ValueError as error:
+        raise ValueError(
+            f"a model file holds no code, and this model cannot be stored: {error}. Use a named kernel, or a "
+            "named scoring."
+        ) from error
+    return members
 
 
-def _digest(archive: zipfile.ZipFile, manifest: Mapping[str, Any]) -> str:
+def _described(classifier: Any) -> list[Any]:
+    """Classes and bounds; an ensemble need not have bounds."""
+    bounds = None
+    if has_proof(classifier):
+        bounds = {"lower": classifier.worst_case_error_lower_, "upper": classifier.worst_case_error_}
+    return [np.asarray(classifier.classes_).tolist(), bounds]
+
+
+def _digest(members: Mapping[str, bytes | str], manifest: Mapping[str, Any]) -> str:
     """SHA-256 of the description and of all other members by name."""
     described = {key: value for key, value in manifest.items() if key != "digest"}
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
-    for name in sorted(set(archive.namelist()) - {MANIFEST}):
+    for name in sorted(set(members) - {MANIFEST}):
+        content = members[name]
         digest.update(name.encode())
-        digest.update(hashlib.sha256(archive.read(name)).digest())
+        digest.update(hashlib.sha256(content.encode() if isinstance(content, str) else content).digest())
     return digest.hexdigest()
 
 
-@contextmanager
-def _as_archive(content: bytes, path: Path) -> Iterator[zipfile.ZipFile]:
-    """The zip; whatever the reader raises at a damaged one becomes one message."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            yield archive
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, zlib.error) as error:
-        raise ValueError(f"{path} is not a model file, or only part of one ({error}); {AGAIN}.") from error
-
-
-def _checked_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+def _checked_manifest(members: Mapping[str, bytes]) -> dict[str, Any]:
     """The description of the file, after a check of its format and its digest."""
-    if MANIFEST not in archive.namelist():
-        raise ValueError(f"{path} is not a model file of minimaxrisk: it has no {MANIFEST}.")
-    try:
-        manifest = json.loads(archive.read(MANIFEST))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: its {MANIFEST} cannot be read; {AGAIN}.") from error
-    _refuse_other_format(manifest, path)
-    if manifest.get("digest") != _digest(archive, manifest):
-        raise ValueError(f"{path} was changed after it was written (its digest does not match); {AGAIN}.")
-    return manifest
-
-
-def _refuse_other_format(manifest: Any, path: Path) -> None:
+    if MANIFEST not in members:
+        raise ValueError(f"it has no {MANIFEST}")
+    manifest = json.loads(members[MANIFEST])
     found = manifest.get("format") if isinstance(manifest, dict) else None
-    if not isinstance(found, int):
-        raise ValueError(f"{path} does not say which version of the format it has; {AGAIN}.")
+    if type(found) is not int:
+        raise ValueError("it does not say which version of the format it has")
     if found != FORMAT:
         versions = manifest.get("versions")
         writer = versions.get("minimaxrisk", "?") if isinstance(versions, dict) else "?"
         raise ValueError(
-            f"{path} was written by minimaxrisk {writer} in version {found} of the format; this release "
-            f"reads version {FORMAT}: install a newer minimaxrisk."
+            f"it was written by minimaxrisk {writer!s:.20} in version {found} of the format, and this "
+            f"release reads version {FORMAT}: install a newer minimaxrisk"
         )
+    if manifest.get("digest") != _digest(members, manifest):
+        raise ValueError("it was changed after it was written (its digest does not match)")
+    if not isinstance(manifest["feature_names"], list):
+        raise ValueError("feature_names is not a list")
+    return manifest
 
 
-def _loaded(content: bytes, path: Path) -> dict[str, Any]:
-    skops = _skops()
-    try:
-        strange = sorted(set(skops.get_untrusted_types(data=content)) - set(TRUSTED))
-        if not strange:
-            parts = skops.loads(content, trusted=list(TRUSTED))
-    except Exception as error:  # a description that makes no sense can make skops raise anything
-        raise ValueError(f"{path} cannot be read ({type(error).__name__}: {error}); {AGAIN}.") from error
-    if strange:
-        raise ValueError(
-            f"{path} holds objects that do not belong in a model and are not trusted: "
-            f"{', '.join(strange[:5])}. Do not use this file unless you know where it comes from."
-        )
-    if not isinstance(parts, dict) or not isinstance(parts.get("classifier"), Classifier):
-        raise ValueError(f"{path} does not hold a classifier with a certificate; {AGAIN}.")
-    return parts
+def _loaded(members: Mapping[str, bytes], manifest: Mapping[str, Any]) -> SavedModel:
+    """The objects, whose archive is made anew of members that were checked."""
+    check_arrays(members)
+    check_description(members, OBJECTS)
+    content = packed({name: part for name, part in members.items() if name != MANIFEST}, zipfile.ZIP_STORED)
+    parts = _skops().loads(content, trusted=trusted_types())
+    for name, kind in AS_DICTIONARIES.items():
+        parts[name] = parts[name] and kind(**parts[name])
+    names = np.empty(len(manifest["feature_names"]), dtype=object)
+    names[:] = manifest["feature_names"]
+    described = {name: manifest[name] for name in DESCRIBED}
+    return SavedModel(feature_names=names, **{name: parts[name] for name in PARTS}, **described)
 
 
 def _skops() -> Any:

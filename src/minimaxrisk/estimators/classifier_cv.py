@@ -554,6 +554,8 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
             The fitted classifier.
         """
         estimator = self._checked_estimator()
+        callback = estimator.callback  # for the last fit, and need not go to other processes
+        estimator.set_params(callback=None)
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
         warn_about_work(data, estimator.coding, estimator.copy)
         labels = data.classes[data.labels]
@@ -575,7 +577,7 @@ class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
             else:
                 results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
                 radius = self._by_losses(results)
-        fitted = estimator.set_params(radius=radius)
+        fitted = estimator.set_params(radius=radius, callback=callback)
         # About a number that the caller did not choose, what was said before, and parameters of another.
         with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
             fitted.fit(X, y, sample_weight=sample_weight, groups=groups)

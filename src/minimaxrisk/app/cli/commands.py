@@ -19,6 +19,7 @@ import typer
 from minimaxrisk.app.atomic import checked_destinations
 from minimaxrisk.app.cli import options
 from minimaxrisk.app.cli.console import Console
+from minimaxrisk.app.cli.interruption import telling_where
 from minimaxrisk.uncertainty import NAMED_RULES
 
 if TYPE_CHECKING:
@@ -47,6 +48,14 @@ def fit_command(
         Path | None,
         writing_option(metavar="FILE", help="Write a report that opens in a browser: --report report.html"),
     ] = None,
+    recognise: Annotated[
+        bool,
+        writing_option(
+            "--recognise",
+            help="Store 32 bits of each sample with the model, by which predict and evaluate recognise "
+            "training samples.",
+        ),
+    ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     labels: options.Labels = None,
@@ -112,19 +121,23 @@ def fit_command(
 
     if permutations is None:
         permutations = options.PERMUTATIONS if report is not None else 0
-    fit_and_write(
-        options.Source(data, reading, target, labels, ignore or ()),
-        columns=options.SampleColumns(groups, batch),
-        impute=impute is not None,
-        scale=scale,
-        settings=fitting | {"radius": _radius(fitting["radius"]), "random_state": wanted.random_state},
-        is_ensemble=model == "ensemble",
-        features=features,
-        wanted=replace(wanted, n_permutations=permutations),
-        outputs=outputs,
-        command=context.ensure_object(options.Invocation).command,
-        console=console,
-    )
+    settings = fitting | {"radius": _radius(fitting["radius"]), "random_state": wanted.random_state}
+    with telling_where() as kept:
+        fit_and_write(
+            options.Source(data, reading, target, labels, ignore or ()),
+            columns=options.SampleColumns(groups, batch),
+            impute=impute is not None,
+            scale=scale,
+            settings=settings,
+            is_ensemble=model == "ensemble",
+            features=features,
+            wanted=replace(wanted, n_permutations=permutations),
+            outputs=outputs,
+            recognise=recognise,
+            command=context.ensure_object(options.Invocation).command,
+            console=console,
+            kept=kept,
+        )
 
 
 def _conditions(codes: Sequence[str] | None) -> Sequence[str]:
@@ -316,7 +329,7 @@ def evaluate_command(
 
     The strongest statement about a model: its error with an exact interval, sensitivity,
     specificity and predictive values, balanced accuracy, area under the ROC curve,
-    calibration, and every sample. Training samples are refused.
+    calibration, and every sample. The training data are refused.
 
     \b
     Examples:

@@ -17,7 +17,7 @@ from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json, printable
 from minimaxrisk.app.cli.new_samples import NewSamples, read_new_samples
 from minimaxrisk.app.cli.options import Source
-from minimaxrisk.app.cli.stored import MOST_NAMED, as_trained
+from minimaxrisk.app.cli.stored import MOST_NAMED
 from minimaxrisk.app.cli.training import on_command_line, shares_by_label
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.labels import refuse_other_spellings
@@ -36,6 +36,10 @@ from minimaxrisk.inspection.canvas import by_importance
 MOST_WRONG = 30  # the page and --json have all
 # Farther from the means of the training data, in their standard deviations, is worth a line.
 FAR = 1.0
+NOT_COMPARED = (
+    "The samples were compared with the training data as a whole, and not with each training sample. A model "
+    "of 'minimaxrisk fit --recognise' recognises single samples if all columns are there."
+)
 
 
 def evaluate_and_write(
@@ -56,6 +60,8 @@ def evaluate_and_write(
     new = read_new_samples(model, source, console, only_used=only_used, groups=groups)
     saved, study = new.saved, new.study
     _refuse_training_samples(new)
+    if saved.sample_hashes is None or only_used:
+        console.note(NOT_COMPARED)
     scale, found_in_values = new.compared(strict=strict, undone="No errors were counted")
     console.report(found_in_values)
     drift = _drift(new)
@@ -107,8 +113,6 @@ def _by_importance(saved: SavedModel) -> list[str]:
 
 def _refuse_training_samples(new: NewSamples) -> None:
     study, known = new.study, new.are_known()
-    if as_trained(new.saved, study, new.X)[2] is None:
-        known[:] = True
     n, n_known = len(known), int(known.sum())
     if n_known == n:
         raise ValueError(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from minimaxrisk._utils.choices import ChosenRadius
+from minimaxrisk._utils.rounding import outward
+from minimaxrisk.app.cli import INTERRUPTED
 from minimaxrisk.app.cli.console import Console, as_json
+from minimaxrisk.app.cli.interruption import interruptible
 from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
     Together,
+    Trained,
     guarantee_of,
     left_out_of,
     permutation_of,
@@ -27,11 +33,12 @@ from minimaxrisk.app.cli.training import (
 )
 from minimaxrisk.app.files import Study, read_training_study
 from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
-from minimaxrisk.app.storage import save_model
+from minimaxrisk.app.storage import FEWEST_VALUES, SavedModel, save_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.samples.validation import OTHERS_ALONE
 
 
@@ -46,10 +53,16 @@ def fit_and_write(
     features: str | int | None,
     wanted: Wanted,
     outputs: Outputs,
+    recognise: bool,
     command: str,
     console: Console,
+    kept: list[Path],
 ) -> None:
-    """Fit a classifier with these ``settings``; exit status 1 if its certificate does not hold."""
+    """Fit a classifier with these ``settings``; exit status 1 if its certificate does not hold.
+
+    The model is written as soon as there is one, and ``kept`` then has its path. What needs further fits is
+    added at the end.
+    """
     has_report = outputs.report is not None
     clock = Stopwatch()
     clock.begin("reading")
@@ -64,6 +77,8 @@ def fit_and_write(
         )
     for remark in study.remarks:
         console.note(remark)
+    if recognise:
+        refuse_few_columns(study)
     wanted = with_prevalence(wanted, study)
     together = together_of(study, columns, console)
     report_on_data(study, together, console)
@@ -77,7 +92,14 @@ def fit_and_write(
     elif features is not None:
         classifier = choosing_radius(classifier, features, study, together, wanted)
     scaler = ClippedScaler() if scale == "clip" else None
-    trained = train(study, classifier, scaler=scaler, together=together, impute=impute, console=console)
+    learn = partial(
+        train, study, classifier, scaler=scaler, together=together, impute=impute, console=console
+    )
+    to_save = partial(
+        saved_model, columns=columns, reading=source.reading, command=command, recognise=recognise
+    )
+    trained, model = fitted_and_kept(learn, to_save, outputs.model, kept)
+    verify(trained.fit)
     report_on_model(trained.fit, study, together, wanted, console)
     clock.begin("permutation test")
     test = permutation_of(trained, wanted, console)
@@ -91,7 +113,7 @@ def fit_and_write(
     findings = gather(trained.fit, study, wanted, together, console)
     console.note_unused_answers()
     left_out = None if outputs.model is None else left_out_of(trained, asked, console)
-    model = saved_model(trained, columns=columns, reading=source.reading, command=command, left_out=left_out)
+    model = replace(model, left_out=left_out)
     write_findings(findings, model, study, outputs, annotations=annotations, console=console, seconds=seconds)
     if outputs.model is not None:
         save_model(model, outputs.model)
@@ -101,6 +123,38 @@ def fit_and_write(
         typer.echo(fit_as_text(trained, test, findings, outputs))
     if not findings.fit.certificate_valid:
         raise typer.Exit(1)
+
+
+def refuse_few_columns(study: Study) -> None:
+    """Refuse to store hashes from which values could be found by trying."""
+    n_columns = study.X.shape[1]
+    if n_columns < FEWEST_VALUES:
+        raise ValueError(
+            f"{study.source}: --recognise needs at least {FEWEST_VALUES} columns, got {n_columns}, because "
+            "values could be found from hashes of fewer. Leave out --recognise."
+        )
+
+
+def fitted_and_kept(
+    learn: Callable[..., Trained],
+    to_save: Callable[[Trained], SavedModel],
+    path: Path | None,
+    kept: list[Path],
+) -> tuple[Trained, SavedModel]:
+    """Fit and write the model at once; after Ctrl-C that is the best one so far, and exit status 130."""
+    with interruptible() as interruption:
+        trained = learn(interruption=interruption)
+        model = to_save(trained)
+        if path is not None:
+            save_model(model, path)
+            kept.append(path)
+    if interruption.is_asked:
+        fitted = trained.fit.model
+        lower, upper = outward(fitted.worst_case_error_lower_, fitted.worst_case_error_, ".6f")
+        where = "was not kept, since there is no --out" if path is None else f"is in {path}"
+        typer.echo(f"Interrupted. The best model so far, {lower} <= R* <= {upper}, {where}.", err=True)
+        raise typer.Exit(INTERRUPTED)
+    return trained, model
 
 
 def choosing_radius(

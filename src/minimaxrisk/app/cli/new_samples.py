@@ -23,7 +23,7 @@ from minimaxrisk.app.cli.stored import (
 )
 from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.features import are_generated
-from minimaxrisk.app.storage import SavedModel, checksums
+from minimaxrisk.app.storage import SavedModel, fingerprint, sample_hashes
 from minimaxrisk.checks.findings import NOTE, VETO, Finding
 from minimaxrisk.checks.training_scale import ScaleComparison
 from minimaxrisk.estimators.prediction_sets import final_scores
@@ -135,24 +135,18 @@ class NewSamples:
         return probabilities, is_in_set(left_out.p_values(self.features), confidence)
 
     def are_known(self) -> BoolArray:
-        """Which samples are training samples, by the columns that the model uses or, rounded, by all columns.
+        """Which samples are training samples.
 
-        By the former none are where training samples that differ agree in these columns: new samples may then
-        do so by chance.
+        Without ``fit --recognise``, or without all columns, only the training data as a whole are recognised.
         """
-        saved, X = self.saved, self.X
-        used, rows = saved.used_rows, saved.rows
-        columns = columns_read_by(saved.classifier)
-        n = X.shape[0]
-        known = np.zeros(n, dtype=bool) if saved.sketches is None else saved.sketches.recognize(X)
-        if used is None or rows is None or not len(columns):
+        saved, hashes, known = self.saved, self.saved.sample_hashes, np.zeros(self.X.shape[0], dtype=bool)
+        if self.columns is not None:
             return known
-        found = checksums(X[:, columns])
-        if n == len(used) and (found.places_in(used) >= 0).all():
-            return np.ones(n, dtype=bool)
-        if len(set(used.tolist())) < len(set(rows.tolist())):
-            return known
-        return known | found.are_in(used)
+        if hashes is not None:
+            known = np.isin(sample_hashes(self.X, saved.unlabelled), hashes[hashes > 0])
+        if fingerprint(self.X, None, saved.feature_names) == saved.unlabelled:
+            known[:] = True
+        return known
 
 
 def read_new_samples(

@@ -17,6 +17,7 @@ from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.cli.stored import (
     as_trained,
+    difference_from_training,
     filled,
     filled_gaps,
     load_first,
@@ -88,7 +89,7 @@ def report_and_write(
     check_supported(saved.classifier, "report")
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
-    study, X, difference = as_trained(saved, study, X)
+    difference = difference_from_training(saved, study, X)
     if difference is not None:
         message = f"{difference} A report is about a model and its training data."
         typer.echo(f"minimaxrisk: {message}", err=True)
@@ -96,7 +97,7 @@ def report_and_write(
     wanted = with_prevalence(wanted, study)
     together = together_of(study, SampleColumns(saved.groups, saved.batch), console)
     annotations = annotations_of(outputs, study, console)
-    fit = PosedFit(saved.classifier, X, study.y, groups=together.groups, transformer=saved.scaler)
+    fit = as_trained(saved, study, X)
     report_on_data(study, together, console)
     report_on_model(fit, study, together, wanted, console)
     findings = gather(fit, study, wanted, together, console)

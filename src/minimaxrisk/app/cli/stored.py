@@ -12,7 +12,6 @@ import typer
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 
-from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk._utils.rounding import outward
 from minimaxrisk.app.cli.console import Console, as_json
@@ -20,8 +19,9 @@ from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
 from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping
-from minimaxrisk.app.storage import SavedModel, checksums, fingerprint, load_model
+from minimaxrisk.app.storage import SavedModel, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
+from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.samples.equal_rows import duplicate_rows, groups_with_duplicates
 
@@ -145,41 +145,18 @@ def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
     return [] if agree else ["the stored medians and scales of the columns are not those of the data"]
 
 
-def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> tuple[Study, DataMatrix, str | None]:
-    """The study and its filled values in the order of training, or as they are and why they are not those.
-
-    Values that agree to 15 digits are the same: programs that save a table again keep no more.
-    """
-    y = np.asarray(study.y)
-    if saved.rows is None:
-        is_same = fingerprint(X, y, study.feature_names) == saved.fingerprint
-        differ = f"{_not_those(study)}values, labels or names differ."
-        return study, X, None if is_same else differ
-    places = checksums(X, y).places_in(saved.rows)
-    if (places < 0).any() or len(places) != len(saved.rows):
-        return study, X, _not_trained(study, places, len(saved.rows))
-    order = np.argsort(places)
-    columns = {name: column[order] for name, column in study.sample_columns.items()}
-    names = study.sample_names[order]
-    ordered = replace(study, X=study.X[order], y=y[order], sample_names=names, sample_columns=columns)
-    return ordered, X[order], None
+def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> PosedFit:
+    """The stored classifier on its training data, or on what is taken for these, in the order of the file."""
+    groups = groups_of(study, saved.groups)
+    classifier = saved.classifier_of(X, study.y, groups)
+    return PosedFit(classifier, X, study.y, groups=groups, transformer=saved.scaler)
 
 
-def _not_those(study: Study) -> str:
-    return f"{study.source} does not hold the training data of the model: "
-
-
-def _not_trained(study: Study, places: np.ndarray, n_trained: int) -> str:
-    """The message where a command needs the training data, with the samples that are not among them."""
-    told = []
-    if len(strange := study.sample_names[places < 0]):
-        told.append(
-            f"{len(strange)} of its {counted(len(places), 'sample')} are not among them, or have other "
-            f"values or labels there ({listed(strange)})"
-        )
-    if n_missing := n_trained - int((places >= 0).sum()):
-        told.append(f"{n_missing} of {counted(n_trained, 'training sample')} are missing")
-    return f"{_not_those(study)}{'; '.join(told)}."
+def difference_from_training(saved: SavedModel, study: Study, X: DataMatrix) -> str | None:
+    """Why these are not the training data, whose rows may come in any order; None if they are."""
+    if fingerprint(X, study.y, study.feature_names) == saved.fingerprint:
+        return None
+    return f"{study.source} does not hold the training data of the model: values, labels or samples differ."
 
 
 def groups_of(study: Study, column: str | None) -> np.ndarray | None:
@@ -195,9 +172,8 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
     saved = load_first(model)
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
-    study, X, difference = as_trained(saved, study, X)
-    groups = groups_of(study, saved.groups)
-    certificate = verify(saved.classifier, scaled(saved, X), study.y, groups=groups)
+    fit = as_trained(saved, study, X)
+    difference, certificate = difference_from_training(saved, study, X), verify(fit)
     problems = [*certificate.problems, *scaler_problems(saved, X)]
     holds = not problems and difference is None
     if json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.analysis.data import evidence_of, findings_of_batches, training_scale
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
-from minimaxrisk.analysis.recognition import sketched
 from minimaxrisk.app.cli.console import Console
+from minimaxrisk.app.cli.interruption import Interruption
 from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled, groups_of
 from minimaxrisk.app.files import ReadOptions, Study
@@ -25,9 +25,9 @@ from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
 from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
 from minimaxrisk.app.storage import (
     SavedModel,
-    checksums,
     current_versions,
     fingerprint,
+    sample_hashes,
 )
 from minimaxrisk.checks.findings import CONDITION, Finding
 from minimaxrisk.checks.names import BATCH
@@ -36,7 +36,7 @@ from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
-from minimaxrisk.guarantees.certified import columns_read_by
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, HISTORY, can
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, LeftOut
 from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
@@ -158,28 +158,46 @@ def train(
     together: Together,
     impute: bool,
     console: Console,
+    interruption: Interruption,
 ) -> Trained:
-    """Fit, and confirm the bounds without the solver."""
+    """Fit. After an interruption the model is the best one so far, if there is one."""
     # Columns without any value were refused; if one came through, names must not move.
     imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(study.X) if impute else None
     X = filled(imputer, study, console, advice=IMPUTE_OR_IGNORE)
     seen = X if scaler is None else scaler.fit_transform(X)
     with console.progress("fitting") as show, console.warnings_as_notes():
 
-        def follow(record: IterationRecord) -> None:
+        def follow(record: IterationRecord) -> bool:
+            interruption.has_model = True
             lower, upper = outward(record["lower"], record["upper"], ".6f")
             show(f"iteration {record['iteration']}:  {lower} <= R* <= {upper}")
+            return interruption.is_asked
 
-        has_iterations = "callback" in classifier.get_params(deep=False)
-        if has_iterations:
-            classifier.set_params(callback=follow)
-        classifier.fit(seen, study.y, groups=together.groups)
-    if has_iterations:
-        classifier.set_params(callback=None)
+        fit_until_interrupted(
+            classifier, seen, study.y, groups=together.groups, follow=follow, interruption=interruption
+        )
     groups = together.groups
     fit = PosedFit(classifier, X, study.y, groups=groups, transformer=scaler, X_transformed=seen)
-    verify(fit)
     return Trained(study, fit, imputer, together)
+
+
+def fit_until_interrupted(
+    classifier: Any, *data: Any, groups: Any, follow: Callable[..., bool], interruption: Interruption
+) -> None:
+    """Fit, with a callback where there are iterations; a second Ctrl-C leaves the best model, too."""
+    callback = "estimator__callback" if can(classifier, CHOSEN_RADIUS) else "callback"
+    if can(classifier, HISTORY):
+        classifier.set_params(**{callback: follow})
+    try:
+        classifier.fit(*data, groups=groups)
+    except KeyboardInterrupt:
+        if not getattr(classifier, "history_", None):
+            raise
+        interruption.is_asked = True
+    interruption.has_model = True
+    if can(classifier, HISTORY):
+        classifier.set_params(**{callback: None})
+        classifier._final().set_params(callback=None)
 
 
 def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> PermutationTestResult | None:
@@ -256,21 +274,23 @@ def saved_model(
     columns: SampleColumns,
     reading: ReadOptions,
     command: str,
-    left_out: LeftOut | None,
+    recognise: bool,
 ) -> SavedModel:
-    """What goes into a model file."""
-    study = trained.study
-    return SavedModel(
+    """What goes into a model file: nothing of a training sample, unless these are to be recognised."""
+    study, hashes = trained.study, None
+    X, y = trained.fit.X, trained.fit.y
+    unlabelled = fingerprint(X, None, study.feature_names)
+    if recognise:
+        hashes = np.unique(sample_hashes(X, unlabelled))
+    model = SavedModel(
         classifier=trained.fit.learner,
         feature_names=study.feature_names,
         target=study.target or "class",
-        fingerprint=fingerprint(trained.fit.X, trained.fit.y, study.feature_names),
-        rows=checksums(trained.fit.X, trained.fit.y).sums,
-        used_rows=checksums(trained.fit.X[:, columns_read_by(trained.fit.model)]).sums,
-        sketches=sketched(trained.fit.X),
+        fingerprint=fingerprint(X, y, study.feature_names),
+        unlabelled=unlabelled,
+        sample_hashes=hashes,
         imputer=trained.imputer,
         scaler=trained.fit.transformer,
-        left_out=left_out,
         training_scale=training_scale(
             trained.fit.model, trained.fit.X_transformed, trained.fit.y, before_scaling=trained.fit.X
         ),
@@ -280,6 +300,7 @@ def saved_model(
         command=command,
         versions=current_versions(),
     )
+    return model.detached_from(X, y)
 
 
 def together_of(study: Study, columns: SampleColumns, console: Console) -> Together:
