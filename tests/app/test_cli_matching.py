@@ -146,7 +146,7 @@ class TestTrainingDataSavedAgain:
         path = write_rows(tmp_path / "short.csv", lines_of(study, short))
         status, out, _ = run(capsys, "verify", trained, path)
         assert status == 0, out
-        assert "All samples are samples of the training data" in run(capsys, "predict", trained, path)[2]
+        assert "(training-samples)" in run(capsys, "predict", trained, path)[2]
 
     @pytest.mark.parametrize("column", [0, 30, 59])
     def test_any_other_change_is_seen(self, study, digits, trained, column, tmp_path, capsys):
@@ -170,7 +170,7 @@ class TestTrainingSamplesAmongNewOnes:
         path, model = write_rows(tmp_path / "t.csv", lines[:41]), tmp_path / "m.skops"
         assert run(capsys, "fit", path, "--target", "class", "--radius", "2", "--out", model)[0] == 0
         new = write_rows(tmp_path / "new.csv", [lines[0], *lines[41:]])
-        assert "of the training data" not in run(capsys, "predict", model, new)[2]
+        assert "(training-samples)" not in run(capsys, "predict", model, new)[2]
 
 
 def test_exchanged_names_of_genes(model, new_values, tmp_path, capsys):

@@ -206,9 +206,9 @@ class TestNames:
         ("labels", "groups"),
         [
             (["Sepsis", "sepsis ", " sepsis"], [["Sepsis", "sepsis ", " sepsis"]]),
-            (["no  sepsis", "No sepsis", "N", "n"], [["no  sepsis", "No sepsis"], ["N", "n"]]),
+            (["no  sepsis", "No sepsis", "T 1", "t1"], [["no  sepsis", "No sepsis"], ["T 1", "t1"]]),
             (["α cell", "β cell", "肿瘤", "正常", "AML", "AML?", "T cell", "B cell"], []),
-            (["I-II", "III", "Stage I/II", "Stage III", "1/2 a", "12a", "T 1", "T1"], []),
+            (["I-II", "III", "Stage I/II", "Stage III", "1/2 a", "12a"], []),
             (["HER2", "HER2-", "HER2+", "CD4", "CD4-", "p53", "p53-/-"], []),
             (["four", "for", "T1-T2", "T1T2", "Tumor", "Tumour"], []),
             (["<5", ">5", "=5", "+", "--", "1.0", "1", "-1.5", "15"], []),

@@ -252,8 +252,8 @@ def same_words(classes: Sequence[str]) -> list[list[str]]:
 
 
 def one_spelling(name: str) -> str:
-    """Return a class name in lower case with single spaces; punctuation carries meaning, as in HER2-."""
-    return " ".join(name.split()).casefold()
+    """Return a class name in lower case without spaces; punctuation carries meaning, as in HER2-."""
+    return "".join(name.split()).casefold()
 
 
 def labels_without_class(labels: np.ndarray) -> list[str]:
