@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import MinimaxRiskClassifier, training_scale
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
+from minimaxrisk.checks.training_scale import EXCHANGED
 from minimaxrisk.datasets import make_expression
 
 NAMES = ("Arcene", "Colon", "GLIOMA", "Leukemia", "MLL", "Prostate_GE", "TOX_171")
@@ -65,11 +66,11 @@ def test_exchanged_names_of_columns(simulated):
     assert scale.compare(X_new).agrees
     found = scale.compare(exchanged)
     assert found.whole
-    assert "columns may have been exchanged" in found.statement
-    assert "columns may have been exchanged" in scale.compare(sparse.csr_matrix(exchanged)).statement
+    assert found.looks_like == EXCHANGED
+    assert scale.compare(sparse.csr_matrix(exchanged)).looks_like == EXCHANGED
     for i in range(len(X_new)):
         assert scale.compare(X_new[[i]]).agrees
-        assert "the columns of this sample do not rank" in scale.compare(exchanged[[i]]).statement
+        assert scale.compare(exchanged[[i]]).looks_like == EXCHANGED
     with pytest.raises(ValueError, match="X must have the 200 columns of the training data, got shape"):
         scale.compare(X_new[:, :5])
 
@@ -98,20 +99,6 @@ def test_shifted_logarithms(simulated, shift, words):
     scale, X_new = simulated
     assert words in scale.compare(X_new + shift).statement
     assert words.split()[1] in scale.compare(X_new[:2] + shift).statement
-
-
-def test_words_agree_in_number(simulated):
-    scale, X_new = simulated
-    alone = scale.compare(2.0 ** X_new[:1]).statement
-    assert "the sample is on another scale" in alone
-    assert "It looks like values of which" in alone
-    assert "The prediction is worth nothing" in alone
-    one_of_many = scale.compare(np.vstack([2.0 ** X_new[:1], X_new[1:]])).statement
-    assert "1 of 40 samples is unlike" in one_of_many
-    assert (
-        "Its prediction is worth nothing until that is explained, and no bound holds for it." in one_of_many
-    )
-    assert "They look like values of which" in scale.compare(2.0**X_new).statement
 
 
 def test_a_shift_that_no_single_sample_shows():
@@ -143,7 +130,7 @@ def test_of_several_samples_together(real_data, name):
         assert not any(scale.compare(X[part]).whole for part in [test, *parts])
         for _ in range(5):
             exchanged = X[np.ix_(test, rng.permutation(X.shape[1]))]
-            assert "columns may have been exchanged" in scale.compare(exchanged).statement
+            assert scale.compare(exchanged).looks_like == EXCHANGED
             assert not any(scale.compare(exchanged[[i]]).agrees for i in range(len(test)))
 
 

@@ -60,15 +60,13 @@ DATE = re.compile(rf"\d{{1,2}}[-./ ]{{1,2}}({MONTHS})\.?|({MONTHS})[-./ ]{{1,2}}
 # Columns that name what was measured several times.
 OWNERS = _words("donor patient subject individual participant person animal mouse sample specimen")
 NAMING = _words("id ids no nr number name code identifier uid key")
-# Names of samples that end in a number of a replicate, or in a letter or digit that may be one.
-REPLICATE = re.compile(r"(.+?)[-_. ]?(?:rep|replicate|techrep|biorep|repl)[-_. ]?\d{1,2}", re.IGNORECASE)
-NUMBERED = re.compile(r"(.*\d)[-_. ](?:[a-fA-F]|\d|[tT]\d)")
-# The same where the rest is the name of another sample: P001_2, P001.1 and P001 (2) next to P001.
-REPEAT = re.compile(
-    r"(.*\d)[-_. ]\d|(.+?)[-_. ]*(?:\(\d\)|(?:rep|replicate|repeat|dup|duplicate|copy|bis)[-_. ]?\d?)",
+# Names of samples that end in the number of a replicate, or in a digit or letter that may be one.
+REPLICATE = re.compile(
+    r"(.+?)[-_. ]*(?:\(\d\)|(?:repl?|replicate|techrep|biorep|repeat|dup|duplicate|copy|bis)[-_. ]?\d{0,2})"
+    r"|(.*\d)[-_. ](?:[a-f]|\d|t\d)",
     re.IGNORECASE,
 )
-# So many samples share a name but for the end; of letters and digits at most so many for each name.
+# So many samples share a name but for the end; many of one name count the samples of something.
 MOST_SHARE, MOST_EACH, FEWEST_OWNERS = 0.8, 6, 5
 # Labels of samples without a known class, or of what is not a sample. Words for missing values, such as NA
 # and None, can name a class.
@@ -162,19 +160,17 @@ def names_an_owner(column: str) -> bool:
 def sources_by_name(names: Names) -> np.ndarray | None:
     """Return the sources of the samples, if names such as ``PAT01_rep0`` or ``P001 (2)`` suggest them."""
     texts = [str(name).strip() for name in names]
-    for pattern, fewest, most in ((REPLICATE, 2, len(texts)), (NUMBERED, FEWEST_OWNERS, MOST_EACH)):
-        owners = [match[1] if (match := pattern.fullmatch(text)) else text for text in texts]
-        of_owner = Counter(owners).values()
-        n_shared = sum(size for size in of_owner if size > 1)
-        if len(of_owner) >= fewest and max(of_owner) <= most and n_shared >= MOST_SHARE * len(texts):
-            return np.array(owners)
-    known = set(texts)
-    found = [match[1] or match[2] if (match := REPEAT.fullmatch(text)) else text for text in texts]
-    repeats = [base if base in known else text for base, text in zip(found, texts, strict=True)]
-    # Many of one name count the samples of something, such as a class.
-    sizes = Counter(repeats)
-    sources = [base if sizes[base] <= MOST_EACH else text for base, text in zip(repeats, texts, strict=True)]
-    return np.array(sources) if len(set(sources)) < len(set(texts)) else None
+    matches = [REPLICATE.fullmatch(text) for text in texts]
+    bases = [match[1] or match[2] if match else text for match, text in zip(matches, texts, strict=True)]
+    sizes, known = Counter(bases), set(texts)
+    has_words = all(match is None or match[1] for match in matches)
+    n_shared = sum(size for size in sizes.values() if 1 < size <= MOST_EACH)
+    are_usual = n_shared >= MOST_SHARE * len(texts) and (has_words or len(sizes) >= FEWEST_OWNERS)
+    sources = [
+        base if sizes[base] <= MOST_EACH and (are_usual or base in known) else text
+        for base, text in zip(bases, texts, strict=True)
+    ]
+    return np.array(sources) if len(set(sources)) < len(known) else None
 
 
 def source_findings(table: StudyTable) -> Iterator[Finding]:

@@ -88,32 +88,19 @@ class ScaleComparison:
 
     @property
     def statement(self) -> str:
-        """The outcome in words; empty where all samples are on the scale of the training data."""
+        """The outcome in words; empty if all samples are on the scale of the training data."""
         n, n_differing = len(self.differs), int(self.differs.sum())
         if not n_differing:
             return ""
-        is_one = n_differing == 1
-        are, look = ("is", "It looks") if is_one else ("are", "They look")
-        guess = f"{look} like {self.looks_like}. " if self.looks_like else ""
-        nothing = f"prediction{' is' if is_one else 's are'} worth nothing"
-        if not self.whole:
-            whose, whom = ("Its", "it") if is_one else ("Their", "them")
-            return (
-                f"{n_differing} of {n} samples {are} unlike all training data in the columns that the model "
-                f"uses: on another scale, or of another kind. {guess}{whose} {nothing} until that is "
-                f"explained, and no bound holds for {whom}."
-            )
         if self.looks_like == EXCHANGED:
-            return (
-                f"the columns of {'this sample' if is_one else f'these {n} samples'} do not rank as those "
-                f"of the training data do: names of columns may have been exchanged. The {nothing}, and no "
-                "bound holds: give the columns their right names."
+            found = f"{n} of {n} samples have other values in the columns: names of columns may have been exchanged."
+        else:
+            guess = f" They look like {self.looks_like}." if self.looks_like else ""
+            found = (
+                f"{n_differing} of {n} samples are on another scale than the training data, or of another "
+                f"kind, in the columns that the model uses.{guess}"
             )
-        return (
-            f"{'the sample' if is_one else f'all {n} samples'} {are} on another scale than the training data "
-            f"in the columns that the model uses. {guess}The {nothing}, and no bound holds: bring the values "
-            "to the scale of the training data."
-        )
+        return f"{found} Until this is resolved, their predictions mean nothing and no bound applies to them."
 
 
 @dataclass(frozen=True)
