@@ -427,6 +427,13 @@ def bomb(name: str, start: bytes, filling: bytes, folder: Path, n_blocks: int = 
     return [name, "--target", "class"]
 
 
+def bomb_of_labels(folder: Path) -> Arguments:
+    bomb("t.csv.gz", b"id,class\n", b"\n", folder, n_blocks=8)
+    rows = ["id,a", *(f"s{i},{x!r}" for i, x in enumerate(counts()[:, 0].tolist()))]
+    (folder / "honest.csv").write_text("\n".join(rows))
+    return ["honest.csv", "--labels", "t.csv.gz"]
+
+
 def damaged(name: str, how: Callable[[bytes], bytes], folder: Path) -> Arguments:
     """An honest file of a format, cut or changed."""
     path = folder / name
@@ -483,6 +490,7 @@ TEXT: dict[str, Build] = {
     "10 GB of rows": partial(bomb, "t.csv.gz", b"class,a\n", b"a,1\nb,2\n"),
     "10 GB of one line of svmlight": partial(bomb, "t.svm.gz", b"1 1:2\n", b"1"),
     "10 GB of comments": partial(bomb, "t.csv.gz", b"", b"#\n"),
+    "500 MB of newlines as labels": bomb_of_labels,
     "gz cut": partial(damaged, "t.csv.gz", half),
     "gz with a wrong checksum": partial(damaged, "t.csv.gz", lambda content: content[:-8] + bytes(8)),
     "gz in gz": partial(damaged, "t.csv.gz", gzip.compress),
