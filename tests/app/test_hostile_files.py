@@ -18,6 +18,8 @@ if not hasattr(os, "pidfd_open"):
 pytest.importorskip("skops", reason="comes with the extra 'app'")
 pytest.importorskip("anndata", reason="comes with the extra 'app'")
 
+MOST_MB = 2000  # half of what a case may have
+
 
 @pytest.fixture(scope="module")
 def commands():
@@ -32,6 +34,7 @@ def test_hostile_file(name, tmp_path, commands):
     assert found.err.count("\n") == 1, found.err
     assert found.err.startswith("minimaxrisk: t."), found.err
     assert (found.out, found.written) == ("", [])
+    assert found.peak_mb < MOST_MB
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])

@@ -224,7 +224,7 @@ HDF5: dict[str, Build] = {
     "h5ad X virtual": virtual,
     "h5ad in circles": in_circles,
     "h5ad X claims 1e12 columns": partial(never_written, "X", (N, 10**12), "f8"),
-    "h5ad X claims 1e8 columns": partial(never_written, "X", (N, 10**7), "f8"),
+    "h5ad X claims 1.5e7 columns": partial(never_written, "X", (N, 15 * 10**6), "f8"),
     "h5ad names claim 1e12": partial(never_written, "var/_index", (10**12,), "S16"),
     "h5ad csr claims 1e15 columns": partial(claimed_shape, "csr", (N, 10**15)),
     "h5ad csc claims 1e15 rows": partial(claimed_shape, "csc", (10**15, D)),
