@@ -520,7 +520,7 @@ def constants(folder: Path) -> Arguments:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     column = pa.array(np.zeros(4_000_000, np.int8))
-    pq.write_table(pa.table({f"g{j}": column for j in range(100)}), folder / "t.parquet")
+    pq.write_table(pa.table({f"g{j}": column for j in range(70)}), folder / "t.parquet")
     return ["t.parquet", "--target", "g1"]
 
 
@@ -547,7 +547,7 @@ def nested_json(folder: Path) -> Arguments:
 DAMAGED: dict[str, Build] = {
     "parquet cut": partial(damaged, "t.parquet", half),
     "parquet claims more rows": partial(damaged, "t.parquet", more_rows),
-    "parquet of 4e8 constants": constants,
+    "parquet of 2.8e8 constants": constants,
     "parquet one long text in all rows": repeated_text,
     "parquet with deep metadata": nested_json,
     "npz cut": partial(damaged, "t.npz", half),
