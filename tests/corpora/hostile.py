@@ -673,7 +673,7 @@ def _ended(child: int) -> tuple[int | None, Any]:
 
 def main() -> None:
     """Print a table of all cases, or of those whose names begin with an argument."""
-    print("| file | bytes | code | seconds | MB | message |\n| --- | --- | --- | --- | --- | --- |")  # noqa: T201
+    print("| file | bytes | code | CPU seconds | MB | message |\n| --- | --- | --- | --- | --- | --- |")  # noqa: T201
     with Commands() as commands:
         total = 0.0
         for name, build in CASES.items():
@@ -684,7 +684,7 @@ def main() -> None:
             said = found.err.strip().splitlines()[-1:] or [""]
             code = "stopped" if found.code in (None, -signal.SIGKILL, -signal.SIGXCPU) else found.code
             shown = said[0].replace(folder, "").removeprefix("minimaxrisk: ")[:150]
-            row = [name, found.size, code, f"{found.seconds:.2f}", found.peak_mb, shown, *found.written]
+            row = [name, found.size, code, f"{found.cpu_seconds:.2f}", found.peak_mb, shown, *found.written]
             total += found.cpu_seconds
             print("|", " | ".join(map(str, row)), "|", flush=True)  # noqa: T201
     print(f"\n{total:.0f} seconds of CPU")  # noqa: T201
