@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.app.files import ReadOptions, layout
+from minimaxrisk.app.files import ReadOptions, layout, read_study
 from minimaxrisk.app.files.guards import check_hdf5, check_workbook
 from minimaxrisk.app.files.read_study import read_raw_table
 from tests.corpora.hostile import CASES, Commands, hdf5, lying_directory, parts_of
@@ -77,3 +77,14 @@ def test_a_line_has_an_end(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("class,a\nx," + "1" * 1000)
     with pytest.raises(ValueError, match="1000 characters"):
         read_raw_table(tmp_path / "t.csv", ReadOptions())
+
+
+@pytest.mark.parametrize("error", [MemoryError, SystemError, OverflowError, RecursionError])
+def test_whatever_a_reader_raises_is_about_the_file(tmp_path, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setitem(read_study.READERS, ".npz", fail)
+    (tmp_path / "t.npz").write_bytes(b"x")
+    with pytest.raises(ValueError, match=r"t\.npz"):
+        read_raw_table(tmp_path / "t.npz", ReadOptions())
