@@ -448,6 +448,14 @@ def test_a_lack_of_memory_is_not_a_damaged_file():
         raise MemoryError
 
 
+def test_a_panic_of_a_parser_is_a_damaged_file():
+    class Panic(BaseException):
+        pass
+
+    with pytest.raises(ValueError, match="end of input"), parsing("t.xlsx", "a workbook"):
+        raise Panic("end of input")
+
+
 def noise(*shape):
     return np.random.default_rng(0).normal(size=shape)
 

@@ -350,6 +350,14 @@ def test_words_for_missing_values_that_are_classes(tmp_path, counts, classes):
     assert any("'class'" in remark and "is a class" in remark for remark in study.remarks)
 
 
+def test_words_for_missing_values_in_a_row_of_classes(tmp_path):
+    labels = ["+"] * 4 + ["-"] * 8
+    rows = [",".join([f"g{j}", *(f"{(i + j) % 5}.5" for i in range(12))]) for j in range(3)]
+    text = "\n".join([",".join(["gene", *(f"p{i}" for i in range(12))]), *rows, ",".join(["class", *labels])])
+    study = read(tmp_path, text)
+    assert (study.y.tolist(), study.feature_names.tolist()) == (labels, ["g0", "g1", "g2"])
+
+
 def test_words_for_missing_values_in_other_formats(tmp_path):
     anndata = pytest.importorskip("anndata", reason="comes with the extra 'app'")
     pandas = pytest.importorskip("pandas")

@@ -185,7 +185,7 @@ def _matrix(value: Any, key: str, where: Path) -> Any:
             f"of {value.dtype}; save it as a two-dimensional array of numbers."
         )
     refuse_shape(value.shape, where)
-    return value.astype(np.float64)
+    return value.astype(np.float64, copy=False)
 
 
 def _is_vector(value: Any) -> bool:

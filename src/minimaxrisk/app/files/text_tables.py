@@ -157,7 +157,8 @@ def _read_rows(records: Iterator[Record], layout: Layout, where: object) -> _Bod
 def _are_words(cells: Sequence[str], n_words: int) -> bool:
     """Whether a row holds words alone, such as the diagnoses of samples in columns."""
     n_filled = len(cells) - sum(map(is_missing, cells))
-    return n_words >= max(3, 0.9 * n_filled) and 2 * n_filled >= len(cells)
+    # Words for missing values, such as - and None, may be diagnoses too.
+    return n_words >= max(3, 0.9 * n_filled) and 2 * sum(map(bool, cells)) >= len(cells)
 
 
 def _table_of_body(body: _Body, layout: Layout, where: object) -> RawTable:
