@@ -112,8 +112,10 @@ def test_a_kernel_computed_before_gives_the_same_errors(study, kernel, given, co
     X, y = study.data, study.target
     by_kernel, by_columns = compare({"it": given}, kernel, y), compare({"it": computed}, X, y)
     np.testing.assert_array_equal(by_kernel.errors, by_columns.errors)
-    scores = cross_val_score(PredictionSets(given, cv=2), kernel, y, cv=2)
-    np.testing.assert_array_equal(scores, cross_val_score(PredictionSets(computed, cv=2), X, y, cv=2))
+    scores = cross_val_score(PredictionSets(given, cv=2, random_state=0), kernel, y, cv=2)
+    np.testing.assert_array_equal(
+        scores, cross_val_score(PredictionSets(computed, cv=2, random_state=0), X, y, cv=2)
+    )
 
 
 def test_a_kernel_computed_before_gives_the_same_cross_validated_error(study, kernel):
