@@ -93,7 +93,7 @@ class ScaleComparison:
         if not n_differing:
             return ""
         if self.looks_like == EXCHANGED:
-            found = f"{n} of {n} samples have other values in the columns: names of columns may have been exchanged."
+            found = f"{n} of {n} samples have {EXCHANGED}: names of columns may have been exchanged."
         else:
             guess = f" They look like {self.looks_like}." if self.looks_like else ""
             found = (
