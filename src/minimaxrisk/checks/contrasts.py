@@ -36,6 +36,7 @@ class Contrasts:
     q: FloatArray
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of values near the largest number
 def class_contrasts(X: DataMatrix, own: IntArray, n_classes: int) -> Contrasts:
     """Contrasts of all features; ``own`` is the class of each sample, as a number."""
     sizes = np.bincount(own, minlength=n_classes).astype(float)

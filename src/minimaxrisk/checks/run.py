@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.checks.batches import batch_findings
 from minimaxrisk.checks.columns import column_findings, dominance_findings
@@ -30,6 +32,7 @@ EXPLAINED_BY = (
 )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of values near the largest number
 def findings_of_table(table: StudyTable) -> list[Finding]:
     """Return what can be found without a model."""
     scales = list(scale_findings(table)) or _of_numbers(table)
@@ -53,6 +56,7 @@ def _of_numbers(table: StudyTable) -> list[Finding]:
     return [*numbers, *differences]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def findings_of_model(
     table: StudyTable, evidence: Evidence, *, filled: DataMatrix | None = None, known: Iterable[Finding]
 ) -> list[Finding]:
@@ -67,6 +71,7 @@ def findings_of_model(
     return [*found, *findings_of_folds(table, evidence, known=[*known, *found])]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def findings_of_folds(table: StudyTable, evidence: Evidence, *, known: Iterable[Finding]) -> list[Finding]:
     """Return what predictions of validation folds add, unless a finding explains it already."""
     is_explained = any(finding.code in EXPLAINED_BY for finding in known)

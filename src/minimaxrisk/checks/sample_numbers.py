@@ -180,7 +180,7 @@ def _thresholds(name: str, values: FloatArray, own: IntArray, predicted: IntArra
     """Return the thresholds on a number that count, for one class after the other; of two classes for one."""
     if not np.isfinite(values).all() or not np.ptp(values):
         return []
-    sizes, found, column = np.bincount(own), [], values[:, None]
+    sizes, found, column = np.bincount(own), [], stats.rankdata(values)[:, None]
     for k in [1] if len(sizes) == 2 else range(len(sizes)):
         is_own = own == k
         n_smaller = min(int(is_own.sum()), int((~is_own).sum()))

@@ -145,6 +145,7 @@ class TrainingScale:
     likeness_of_one: float
     feature_names: np.ndarray | None = field(default=None, repr=False)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def compare(self, X: Any) -> ScaleComparison:
         """Compare new samples with the training data.
 
@@ -260,6 +261,7 @@ class TrainingScale:
                 yield f"values about {_rounded(ratio)} times as large", lambda x: x / ratio
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of values near the largest number
 def scale_of(
     X: DataMatrix, columns: IntArray, feature_names: np.ndarray | None = None
 ) -> TrainingScale | None:
