@@ -62,7 +62,8 @@ def class_contrasts(X: DataMatrix, own: IntArray, n_classes: int) -> Contrasts:
         freedom = (part_1 + part_0) ** 2 / (part_1**2 / (n_1 - 1) + part_0**2 / (n_0 - 1))
         t[row, varies] = difference[row, varies] / np.sqrt(part_1 + part_0)
         p[row, varies] = 2.0 * stats.t.sf(np.abs(t[row, varies]), freedom)
-        q[row, varies] = stats.false_discovery_control(p[row, varies])
+        known = np.isfinite(p[row])
+        q[row, known] = stats.false_discovery_control(p[row, known])
     return Contrasts(labels, means, difference, log2_ratio, t, p, q)
 
 
