@@ -125,7 +125,7 @@ class TestNumbersOfSamples:
     def test_a_number_is_compared_with_the_model(self, study):
         X, y = study
         own = np.unique(y, return_inverse=True)[1]
-        level = X + 1.5 * own[:, None] + 0.4 * np.random.default_rng(0).normal(size=(40, 1))
+        level = X + 1.5 * own[:, None] + 0.2 * np.random.default_rng(0).normal(size=(40, 1))
         table = StudyTable(level, y, [f"g{j}" for j in range(60)], range(40))
         evidence = evidence_of(MinimaxRiskClassifier().fit(level, y), own)
         assert [one.code for one in sample_numbers.number_findings(table)] == ["sample-number"]
