@@ -43,7 +43,7 @@ from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.guarantees.certified import check_supported, columns_read_by, has_proof
-from minimaxrisk.guarantees.left_out import LeftOut
+from minimaxrisk.guarantees.left_out import Calibration
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_types"]
 
@@ -85,9 +85,9 @@ TRUSTED = (
 TRUSTED_BESIDE = (
     "minimaxrisk.estimators.l1_svm.L1SVMClassifier",
     "minimaxrisk.estimators.prediction_sets.PredictionSets",
-    "minimaxrisk.estimators.prediction_sets.ScoresOf",
     "minimaxrisk.estimators.selector.MinimaxRiskSelector",
-    "minimaxrisk.guarantees.left_out.LeftOut",
+    "minimaxrisk.guarantees.left_out.Calibration",
+    "minimaxrisk.guarantees.left_out.LeftOutScores",
 )
 Classifier = (
     MinimaxRiskClassifier
@@ -122,9 +122,10 @@ class SavedModel:
         Fills missing values as in training; None for a model that refuses them.
     scaler : ClippedScaler or None, default=None
         Clips the columns before the classifier sees them; None for columns as they are.
-    left_out : LeftOut or None, default=None
-        Scores of the training samples by fits that have not seen them, and the rules of these fits, which
-        sets of labels and probabilities need; ``minimaxrisk fit --out`` stores them.
+    calibration : Calibration or None, default=None
+        The calibrated decision, and for each training sample its class and its rounded margin when it was
+        left out, sorted by class and margin. Prediction sets need these; ``minimaxrisk fit --out`` stores
+        them.
     training_scale : TrainingScale or None, default=None
         The scale of the selected columns in training, filled and not yet scaled, with which new samples are
         compared. None for a model that uses no column.
@@ -170,7 +171,7 @@ class SavedModel:
     sketches: TrainingSketches | None = None
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
-    left_out: LeftOut | None = None
+    calibration: Calibration | None = None
     training_scale: TrainingScale | None = None
     groups: str | None = None
     batch: str | None = None
@@ -368,7 +369,7 @@ def load_model(path: str | Path) -> SavedModel:
             feature_names=np.array(manifest["feature_names"], dtype=object),
             imputer=parts["imputer"],
             scaler=parts["scaler"],
-            left_out=parts["left_out"] and LeftOut(**parts["left_out"]),
+            calibration=parts["calibration"] and Calibration(**parts["calibration"]),
             training_scale=parts["training_scale"] and TrainingScale(**parts["training_scale"]),
             rows=parts["rows"],
             used_rows=parts["used_rows"],
@@ -538,7 +539,7 @@ def _packed(model: SavedModel) -> bytes:
         "classifier": classifier,
         "imputer": model.imputer,
         "scaler": model.scaler,
-        "left_out": model.left_out and vars(model.left_out),
+        "calibration": model.calibration and vars(model.calibration),
         "training_scale": model.training_scale and vars(model.training_scale),
         "rows": model.rows,
         "used_rows": model.used_rows,

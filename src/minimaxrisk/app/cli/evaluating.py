@@ -25,7 +25,6 @@ from minimaxrisk.app.files import Study
 from minimaxrisk.app.files.labels import refuse_other_spellings, spelt_otherwise
 from minimaxrisk.app.report.cohort import Cohort, render_cohort
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.estimators.prediction_sets import ScoresOf
 from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words
 from minimaxrisk.inspection.canvas import by_importance
@@ -154,16 +153,14 @@ def _drift(new: NewSamples) -> str:
 
 def _said(new: NewSamples, console: Console) -> Said:
     """What the model says, its labels as text, as the file has them."""
-    classifier, features = new.saved.classifier, new.features
-    without = "Probabilities and sets of classes are not judged"
-    probabilities, is_possible = new.judged(SET_CONFIDENCE, console, without=without)
+    decided = new.decided(SET_CONFIDENCE, console)
     return Said(
-        [str(label) for label in classifier.classes_.tolist()],
-        classifier.predict(features).astype(str).astype(object),
-        ScoresOf(classifier).scores(features).T,
-        probabilities,
-        is_possible,
-        None if probabilities is None else SET_CONFIDENCE,
+        [str(label) for label in new.saved.classifier.classes_.tolist()],
+        decided.labels.astype(str).astype(object),
+        decided.scores,
+        decided.probabilities,
+        decided.is_possible,
+        None if decided.probabilities is None else SET_CONFIDENCE,
     )
 
 
