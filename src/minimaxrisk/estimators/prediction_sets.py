@@ -96,7 +96,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Warns
     -----
     UserWarning
-        If a class has too few samples to be excluded at this confidence: 9 are needed at 90%, 19 at 95%.
+        By ``predict_set``, if a class has too few samples to be excluded at this confidence: 9 are needed at
+        90%, 19 at 95%.
 
     See Also
     --------
@@ -206,8 +207,6 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
-        self._confidence_at_fit = self.confidence
-        warn_about_small_classes(self.calibration_, self.classes_, self.confidence)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -275,8 +274,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_confidence(self.confidence)  # which may have been set after the fit
         scores = self._scores(X)
         found = self.calibration_.sets(scores, self.confidence)
-        if self.confidence != self._confidence_at_fit:
-            warn_about_small_classes(self.calibration_, self.classes_, self.confidence)
+        warn_about_small_classes(self.calibration_, self.classes_, self.confidence)
         return found
 
     def predict_words(self, X: Any) -> np.ndarray:

@@ -365,9 +365,9 @@ def about_cross_validation(findings: Findings, advice: Advice) -> str:
     return (
         f"Every sample was predicted by {how}. The predicted class is the one with the largest calibrated "
         f"probability, as in predict. {rough}Intervals would hold with 95% confidence if the outcomes were "
-        "independent. They are not independent, because the folds share their training samples. Choosing settings, features or samples "
-        "by looking at this error makes it too small. Samples from elsewhere, measured in another way, can "
-        "be misclassified far more often."
+        "independent. They are not independent, because the folds share their training samples. Choosing "
+        "settings, features or samples by looking at this error makes it too small. Samples from elsewhere, "
+        "measured in another way, can be misclassified far more often."
     )
 
 
