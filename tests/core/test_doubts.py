@@ -655,7 +655,7 @@ class TestArguments:
     def test_batches_are_known_to_all_that_is_looked_for(self, study):
         """As to the command: matched samples of a batch are no replicates that need groups."""
         X, _ = study
-        y, batch = np.arange(40) % 2, np.arange(40) // 2
+        y, batch = np.arange(40) % 2, np.arange(40) // 4
         called = [f"P{i // 2:02d}_rep{i % 2}" for i in range(40)]
         model = MinimaxRiskClassifier().fit(X, y)
         without = check_data(X, y, model=model, sample_names=called)
