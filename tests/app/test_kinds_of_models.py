@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.model_selection import cross_val_predict
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
@@ -14,11 +13,11 @@ from minimaxrisk import (
     MinimaxRiskEnsembleClassifier,
     permutation_test,
 )
-from minimaxrisk.analysis.cross_validation import stratified_folds
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.report import report
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.inspection import FeatureCountDisplay
+from tests.folds import decided
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
@@ -52,8 +51,7 @@ def fitted(table, capsys, *options):
 
 def n_wrong_when_left_out(model, X, y):
     """Each of the three folds judged by a fit, choice and all, without it."""
-    folds = stratified_folds(model, y, 3, 0)
-    return int((cross_val_predict(model, X, y, cv=folds) != y).sum())
+    return int((decided(model, X, y, 3)[0] != y).sum())
 
 
 @pytest.mark.parametrize("choice", ["few", pytest.param("best", marks=pytest.mark.slow), "3"])

@@ -17,7 +17,6 @@ from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import ClassRates, Rate, looked_for, rates_of
 from minimaxrisk.app.report.first_screen import (
-    CALIBRATED,
     N_FEATURES,
     N_SAMPLES,
     about_samples,
@@ -256,16 +255,6 @@ def test_misclassified_samples_come_first_the_least_probable_ones_before_others(
     fine = replace(two, left_out=replace(two.left_out, errors=()))
     assert samples_to_look_at(fine) == []
     assert about_samples(fine, COMMAND_LINE) == "None was misclassified when it was left out."
-
-
-def test_a_probability_that_disagrees_with_the_prediction_is_explained(two):
-    def with_probability(value):
-        errors = tuple(replace(one, probability=value) for one in two.left_out.errors)
-        return replace(two, left_out=replace(two.left_out, errors=errors))
-
-    assert about_samples(with_probability(0.521), COMMAND_LINE) == CALIBRATED
-    assert about_samples(with_probability(0.479), COMMAND_LINE) == ""
-    assert about_samples(with_probability(None), COMMAND_LINE) == ""
 
 
 def test_samples_with_the_same_weights_are_in_the_order_of_their_left_out_probability(two):

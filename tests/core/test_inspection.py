@@ -22,6 +22,7 @@ from minimaxrisk import (
     L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
     minimax_risk_path,
     permutation_test,

@@ -86,6 +86,7 @@ TRUSTED_BESIDE = (
     "minimaxrisk.estimators.l1_svm.L1SVMClassifier",
     "minimaxrisk.estimators.prediction_sets.PredictionSets",
     "minimaxrisk.estimators.selector.MinimaxRiskSelector",
+    "minimaxrisk.guarantees.calibrated_decision.CalibratedDecision",
     "minimaxrisk.guarantees.left_out.Calibration",
     "minimaxrisk.guarantees.left_out.LeftOutScores",
 )

@@ -5,6 +5,9 @@ With scores :math:`s_k` of the classes the probability of class k is proportiona
 offsets maximise the penalised likelihood of cross-validated samples, a convex problem. A ridge penalty
 shrinks the offsets. Two classes are the case K = 2, Platt's sigmoid [1]_.
 
+A few wild scores would decide the slope. So a score counts at most ``limit`` below the largest one of its
+sample, where the limit is such that nine in ten samples have a smaller lead of the best class over the second.
+
 Separable scores would make the slope infinite. As in [1]_ the likelihood is therefore that of smoothed
 labels: a sample of a class with n samples counts for its class with :math:`(n + 1) / (n + 2)`, and for the
 other classes with equal shares of the rest. Scores that point the wrong way have the slope 0, and the
@@ -28,6 +31,7 @@ from scipy.special import log_softmax, softmax
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 
 RIDGE = 1.0  # on the offsets
+WITHIN_LIMIT = 0.9  # share of the samples whose lead is below the limit
 DIGITS = 6  # of slope and offsets, so that rounding in another order of the samples does not show
 
 
@@ -41,10 +45,13 @@ class CalibratedDecision:
         What the scores are multiplied by, the same for all classes.
     offsets : ndarray of shape (n_classes,)
         What is added for each class.
+    limit : float
+        How far below the largest score of a sample another one counts at most.
     """
 
     slope: float
     offsets: FloatArray
+    limit: float
 
     @classmethod
     def fit(cls, scores: FloatArray, labels: IntArray, weights: FloatArray | None = None) -> Self:
@@ -68,7 +75,8 @@ class CalibratedDecision:
         weights = np.ones(len(labels)) if weights is None else weights
         used = weights > 0.0
         scores, labels, weights = scores[used], labels[used], weights[used, None]
-        scores = scores - scores.mean(axis=1, keepdims=True)
+        limit = _limit_of(scores)
+        scores = _limited(scores, limit)
         unit = float(np.sqrt(np.mean(scores**2))) if scores.size else 0.0
         scaled = scores / unit if unit else scores
         targets = weights * _smoothed(labels, weights[:, 0], scores.shape[1])
@@ -90,11 +98,11 @@ class CalibratedDecision:
             options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
         ).x
         slope = float(f"{found[0] / unit:.{DIGITS}g}") if unit else 0.0
-        return cls(slope, np.round(found[1:], DIGITS))
+        return cls(slope, np.round(found[1:], DIGITS), limit)
 
     def logits(self, scores: FloatArray) -> FloatArray:
         """Logarithms of the probabilities, up to a constant for each sample (n x K)."""
-        return np.asarray(self.slope * scores + self.offsets)
+        return np.asarray(self.slope * _limited(scores, self.limit) + self.offsets)
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """The calibrated probability of each class, for scores of new samples (n x K)."""
@@ -103,6 +111,19 @@ class CalibratedDecision:
     def predict(self, scores: FloatArray) -> IntArray:
         """The position of the class with the largest probability; the first one in a tie."""
         return np.argmax(self.probabilities(scores), axis=1)
+
+
+def _limit_of(scores: FloatArray) -> float:
+    """The limit for these scores; 0 if no class leads in any sample."""
+    ordered = np.sort(scores, axis=1)
+    leads = ordered[:, -1] - ordered[:, -2]
+    leads = leads[leads > 0.0]
+    return float(f"{np.quantile(leads, WITHIN_LIMIT):.{DIGITS}g}") if len(leads) else 0.0
+
+
+def _limited(scores: FloatArray, limit: float) -> FloatArray:
+    """Scores less the largest one of the sample, none below the limit."""
+    return np.maximum(scores - scores.max(axis=1, keepdims=True), -limit)
 
 
 def _smoothed(labels: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
