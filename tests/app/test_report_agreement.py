@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, PredictionSets
+from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, PredictionSets, error_bound
 from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.results import COMMAND_LINE

@@ -30,6 +30,7 @@ from minimaxrisk.app.report.methods import methods
 from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import feature_rows, rate_table
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.left_out import LeftOutScores
 from minimaxrisk.guarantees.statement import HOLDOUT
 from tests.report_findings import gather_findings
 
@@ -291,7 +292,9 @@ def test_large_classes_are_thinned_and_the_misclassified_kept(two):
     n = 2000
     own = np.arange(n) % 2
     predicted = np.where(np.arange(n) < 10, 1 - own, own)
-    folds = replace(two.cross_validation, own=own, predicted=predicted, scores=2.0 * own - 1.0)
+    scores = 2.0 * own - 1.0
+    of_folds = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(n), np.arange(n) % 10)
+    folds = replace(two.cross_validation, own=own, predicted=predicted, scores=scores, left_out=of_folds)
     margins = np.where(predicted == own, 1.0, -1.0)
     left_out = replace(two.left_out, names=tuple(f"s{i}" for i in range(n)), margins=margins)
     figure = scores_figure(replace(two, cross_validation=folds, left_out=left_out))

@@ -525,7 +525,7 @@ def test_the_calibrated_decision_is_cross_validated_without_its_own_labels(wide,
 
 def test_an_ensemble_is_cross_validated_out_of_bag_without_another_fit(wide, monkeypatch):
     X, y = wide
-    model = MinimaxRiskEnsembleClassifier(n_estimators=20, random_state=0).fit(X, y)
+    model = MinimaxRiskEnsembleClassifier(n_estimators=40, random_state=0).fit(X, y)
     monkeypatch.setattr(MinimaxRiskEnsembleClassifier, "fit", None)
     found = cross_validated_error(model, X, y, calibrated=True)
     assert found.is_out_of_bag

@@ -6,7 +6,7 @@ offsets maximise the penalised likelihood of cross-validated samples, a convex p
 shrinks the offsets. Two classes are the case K = 2, Platt's sigmoid [1]_.
 
 A few wild scores would decide the slope. So a score counts at most ``limit`` below the largest one of its
-sample, where the limit is such that nine in ten samples have a smaller lead of the best class over the second.
+sample. In nine of ten samples the best class leads the second one by less than the limit.
 
 Separable scores would make the slope infinite. As in [1]_ the likelihood is therefore that of smoothed
 labels: a sample of a class with n samples counts for its class with :math:`(n + 1) / (n + 2)`, and for the

@@ -471,8 +471,8 @@ def about_probabilities(findings: Findings) -> str:
         "Probabilities are calibrated with the scores of left-out samples, and the class with the largest "
         "probability is predicted. "
         f"Over all {n:,} left-out samples the predicted class had a probability of {share(mean)} on average, "
-        f"and {n_right:,} of them, {n_right / n:.1%}, were right. What predict_proba gives "
-        "are other probabilities, about which R* is."
+        f"and {n_right:,} of them, {n_right / n:.1%}, were right. What predict_proba gives are scores, "
+        "which need not match how often a class is right."
     )
 
 

@@ -411,15 +411,19 @@ def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorB
         learner = PredictionSets(
             learner, cv=wanted.n_folds, random_state=wanted.random_state, n_jobs=wanted.n_jobs
         )
-    found = error_bound(
-        learner,
-        fit.X,
-        fit.y,
-        groups=fit.groups,
-        prevalence=wanted.prevalence,
-        confidence=fit.model._parameters_of_set().confidence,
-        random_state=wanted.random_state,
-    )
+    confidence = fit.model._parameters_of_set().confidence
+    with warnings.catch_warnings():
+        # Folds that choose a radius within parts of the data are our choice: a reader cannot act upon it.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        found = error_bound(
+            learner,
+            fit.X,
+            fit.y,
+            groups=fit.groups,
+            prevalence=wanted.prevalence,
+            confidence=confidence,
+            random_state=wanted.random_state,
+        )
     return replace(found, left_out={name: why for name, why in found.left_out.items() if name != RADII})
 
 
