@@ -92,7 +92,7 @@ def test_no_row_contradicts_itself(name, model, tmp_path, capsys):
 
 
 def test_a_fit_with_a_report_fits_its_folds_once(tmp_path, capsys, monkeypatch):
-    """Of all samples, without each of ten folds; and the hold-out, which is calibrated by folds of its own."""
+    """Of all samples, without each of ten folds; and the hold-out with folds of its own."""
     fits, fit = [], MinimaxRiskClassifier.fit
 
     def counted(self, X, y, *args, **more):

@@ -42,6 +42,7 @@ from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
+from minimaxrisk.estimators.prediction_sets import decision_scores
 from minimaxrisk.guarantees.certified import check_supported, columns_read_by, has_proof
 from minimaxrisk.guarantees.left_out import Calibration
 
@@ -197,6 +198,25 @@ class SavedModel:
         if self.scaler is not None:
             X = self.scaler.transform(_as_fitted(self.scaler, X))
         return _as_fitted(self.classifier, X)
+
+    def predict(self, X: DataMatrix) -> np.ndarray:
+        """Predict as ``minimaxrisk predict`` does: the class with the largest calibrated probability.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels; those of the classifier's own rule for a model without ``calibration``.
+        """
+        features = self.prepared(X)
+        if self.calibration is None:
+            return np.asarray(self.classifier.predict(features))
+        scores = decision_scores(self.classifier, features)
+        return np.asarray(self.classifier.classes_[self.calibration.predict(scores)])
 
     def filled(self, X: DataMatrix) -> DataMatrix:
         """The table without gaps and not yet scaled, as ``training_scale`` compares it.
