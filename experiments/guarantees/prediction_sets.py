@@ -148,7 +148,7 @@ def _study(settings: Mapping[str, Any], number: int) -> list[dict[str, float]]:
         weights = shares[y_test] / N_TEST
         for name, p in (
             ("stated", model.estimator_.predict_proba(X_test)),
-            ("calibrated", model.probabilities(X_test)),
+            ("calibrated", model.predict_proba(X_test)),
         ):
             found[0] |= {
                 f"{name}_ece": _calibration_error(p, y_test, weights),
@@ -194,15 +194,13 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             f"Sets at {CONFIDENCE:.0%} by PredictionSets with ten folds, for an ensemble by members that "
             f"have not seen a sample; {N_FEATURES} features, {N_INFORMATIVE} informative ones for each "
             f"class, {N_TEST} new samples of each class and study. With fewer than 9 samples a class is "
-            "never excluded. The theorem's level is 1 - 2a less a term of the folds: 0.72 to 0.8.",
+            "never excluded. No theorem gives the level.",
             "MAPIE: CrossConformalClassifier with its default score, at 60 samples and on the same data; "
             "its sets aim at coverage on average over the classes. Columns are empty where it is not "
             "installed.",
             "Calibration error: the mean distance of the largest probability from how often it is right, "
             "over ten bins; the logarithmic loss clips probabilities at 0.001. Classes are as common as in "
             "training.",
-            "The score that is compared was chosen on other laws: 100 normal features, three and four "
-            "classes, four learners.",
         ],
     )
 

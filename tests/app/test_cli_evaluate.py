@@ -145,9 +145,7 @@ def test_columns_that_the_model_does_not_use_may_be_absent(frame, model, run):
     found, whole = json.loads(out), json.loads(run(cohort, "--json")[1])
     assert (found["error"], found["confusion"]) == (whole["error"], whole["confusion"])
     assert found["calibration"] == whole["calibration"]
-    # Fits without a fold use other columns.
-    assert found["sets"] is None
-    assert "Leave out --only-used for it" in err
+    assert found["sets"] == whole["sets"]
 
 
 def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 import typer
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import (
@@ -37,6 +36,7 @@ from minimaxrisk.app.report import gathering
 from minimaxrisk.app.storage import load_model, save_model
 from terminal import unwrapped
 from tests import study_files
+from tests.folds import decided, folds_of
 from tests.study_files import GENES, SAMPLES, StudyFile, labels, sample_rows, values, write_rows
 from tests.terminal import run
 
@@ -155,12 +155,12 @@ class TestFit:
         assert any("names of the samples" in note for note in found["notes"])
 
     def test_the_guarantee_is_that_of_python(self, table, fitted, capsys, tmp_path):
-        own = error_bound(fitted, values(), labels(), n_folds=None, random_state=5)
+        sets = PredictionSets(fitted, random_state=5)
+        own = error_bound(sets, values(), labels(), random_state=5)
         found = fit_json(capsys, table, "--target", "diagnosis", "--seed", 5)["guarantee"]
         assert (found["value"], found["confidence"]) == (own.value, 0.95)
         assert found["statement"] == own.statement
         assert [one["value"] for one in found["bounds"]] == [one.value for one in own.side_by_side]
-        assert set(found["left_out"]) == {"radii"}
         arguments = ["fit", table, "--target", "diagnosis", "--seed", 5]
         _, out, _ = run(capsys, *arguments)
         common = "where classes are as common as in these data (12 : 12)"
@@ -171,9 +171,8 @@ class TestFit:
         assert fit_json(capsys, table, "--target", "diagnosis", "--no-guarantee")["guarantee"] is None
 
     def test_another_prevalence(self, table, fitted, capsys):
-        own = error_bound(
-            fitted, values(), labels(), prevalence={"ill": 0.1, "well": 0.9}, n_folds=None, random_state=5
-        )
+        sets, shares = PredictionSets(fitted, random_state=5), {"ill": 0.1, "well": 0.9}
+        own = error_bound(sets, values(), labels(), prevalence=shares, random_state=5)
         arguments = (table, "--target", "diagnosis", "--seed", 5, "--prevalence", "ill=0.1")
         found = fit_json(capsys, *arguments)["guarantee"]
         assert (found["value"], found["statement"]) == (own.value, own.statement)
@@ -215,9 +214,6 @@ class TestFit:
         found = fit_json(capsys, table, "--target", "diagnosis", *few)["guarantee"]
         assert {one["method"] for one in found["bounds"]} == {"holdout", "majority"}
         text = page.read_text(encoding="utf-8")
-        # Bounds by radii could not be smaller here, which both tell with their worst case.
-        assert "the worst case of every rule is" in found["left_out"]["radii"]
-        assert found["left_out"]["radii"] in text
         note = "error for new samples, with 90% confidence, for"
         assert f'<dd class="value">{at_most(found["value"], ".1%")}</dd><dd class="note">{note}' in text
         assert f"<bdi>{at_most(found['value'], '.3f')}</bdi>" in text
@@ -227,15 +223,14 @@ class TestFit:
         few = ["--permutations", 0, "--folds", 3, "--radii", 0, "--no-guarantee", "--report", page]
         arguments = [table, "--target", "diagnosis", *few]
         found = fit_json(capsys, *arguments)["cross_validation"]
-        folds = cross_validated_error(fitted, values(), labels(), n_folds=3)
+        folds = cross_validated_error(fitted, values(), labels(), n_folds=3, calibrated=True)
         assert found["by_probability"] == [asdict(one) for one in folds.by_probability()]
         counts = folds.left_out.counts(0.9)
         assert [list(row.values()) for row in found["sets"]["by_class"].values()] == counts.tolist()
         right, wrong, unsure, _ = counts.sum(axis=0)
-        assert min(right, unsure) > 1
-        words = (
-            f"f 24 left-out samples {right} sure and right, {wrong or 'none'} sure and wrong, {unsure} unsure"
-        )
+        assert unsure > 1
+        right, wrong = (n or "none" for n in (right, wrong))
+        words = f"f 24 left-out samples {right} sure and right, {wrong} sure and wrong, {unsure} unsure"
         _, out, _ = run(capsys, "fit", *arguments)
         assert f"o{words}" in " ".join(out.split())
         assert f"O{words}" in page.read_text(encoding="utf-8")
@@ -499,7 +494,8 @@ class TestPredict:
 
     def test_labels_are_compared(self, model, table, tmp_path, fitted, capsys):
         _, _, err = run(capsys, "predict", model, table)
-        wrong = int((fitted.predict(values()) != labels()).sum())
+        decision = PredictionSets(fitted, random_state=0).fit(values(), labels())
+        wrong = int((decision.predict(values()) != labels()).sum())
         assert f"{wrong} of 24 predictions differ" in err
         assert "training-samples" in err
         bare = write_rows(tmp_path / "bare.csv", [row[:-1] for row in sample_rows()])
@@ -509,7 +505,7 @@ class TestPredict:
             tmp_path / "new.csv", [*new[:6], [*new[6][:-1], "unheard of"], [*new[7][:-1], "Ill"]]
         )
         _, _, err = run(capsys, "predict", model, other)
-        named = fitted.predict(np.array([row[1:-1] for row in new[1:8]], dtype=float))
+        named = decision.predict(np.array([row[1:-1] for row in new[1:8]], dtype=float))
         wrong = 2 + int((named[:5] != labels()[:5]).sum())
         assert f"{wrong} of 7 predictions differ from it" in err
         said = unwrapped(err)
@@ -630,27 +626,38 @@ class TestPredict:
         assert [row["possible"] for row in found] == names
         assert [row["certainty"] for row in found] == sets.predict_words(values()).tolist()
         own = np.array([[row["probability_ill"], row["probability_well"]] for row in found], dtype=float)
-        np.testing.assert_allclose(own, sets.probabilities(values()), atol=6e-5)
+        np.testing.assert_allclose(own, sets.predict_proba(values()), atol=6e-5)
         assert f"at 80%: {names.count('ill') + names.count('well')} sure" in err
 
-    def test_used_columns_alone_do_not_tell_what_is_possible(self, table, tmp_path, capsys):
+    def test_used_columns_tell_what_is_possible(self, table, tmp_path, capsys):
         model = tmp_path / "m.skops"
         run(capsys, "fit", table, "--target", "diagnosis", "--radius", 2.5, "--out", model)
         used = load_model(model).classifier.selected_features_
         rows = [[row[0], *(row[1 + j] for j in used)] for row in sample_rows()]
-        _, out, err = run(capsys, "predict", model, write_rows(tmp_path / "n.csv", rows), "--only-used")
-        assert "Which classes are possible is not told" in err
-        assert "Leave out --only-used" in err
-        header = out.splitlines()[0].split(",")
-        assert "probability_ill" in header
-        assert "possible" not in header
+        _, out, _ = run(capsys, "predict", model, write_rows(tmp_path / "n.csv", rows), "--only-used")
+        assert out == run(capsys, "predict", model, table)[1]
 
-    def test_a_model_without_folds_has_scores_alone(self, table, tmp_path, capsys):
+    def test_without_folds_all_is_about_the_classifiers_own_rule(self, table, fitted, tmp_path, capsys):
         path = tmp_path / "m.skops"
-        assert run(capsys, "fit", table, "--target", "diagnosis", "--out", path, "--folds", 0)[0] == 0
+        arguments = ["fit", table, "--target", "diagnosis", "--out", path, "--folds", 0]
+        status, out, err = run(capsys, *arguments, "--json")
+        assert status == 0
+        assert "not calibrated without folds" in err
+        own = error_bound(fitted, values(), labels(), random_state=0)
+        assert json.loads(out)["guarantee"]["value"] == own.value
+        assert load_model(path).calibration is None
         _, out, err = run(capsys, "predict", path, table)
-        assert "Neither probabilities nor possible classes are given" in err
+        assert "no calibrated decision" in err
         assert out.startswith("sample,prediction,draw_ill,draw_well,on_training_scale")
+        rows = list(csv.DictReader(out.splitlines()))
+        assert [row["prediction"] for row in rows] == fitted.predict(values()).tolist()
+
+    def test_a_class_of_one_sample_leaves_the_classifiers_own_rule(self, tmp_path, capsys):
+        rows, path = sample_rows(), tmp_path / "m.skops"
+        rows[1][-1] = "rare"
+        table = write_rows(tmp_path / "t.csv", rows)
+        assert run(capsys, "fit", table, "--target", "diagnosis", "--out", path, "--no-guarantee")[0] == 0
+        assert load_model(path).calibration is None
 
 
 class TestScale:
@@ -802,11 +809,15 @@ class TestCompare:
         assert found["n_folds"] == 3
         assert found["left_out"] == {}
         ours = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
-        folds = StratifiedKFold(3, shuffle=True, random_state=2)
+        folds = folds_of(labels(), 3, 2)
         by_hand = compare({"this model": ours, **gathering.usual_rivals(2)}, values(), labels(), cv=folds)
         assert [one["name"] for one in found["classifiers"]] == list(by_hand.names)
-        assert [one["error"] for one in found["classifiers"]] == by_hand.mean_errors.tolist()
-        assert [one["difference"] for one in found["classifiers"]] == [None, *by_hand.differences[1:]]
+        own = decided(ours, values(), labels(), 3, 2)[0] != labels()
+        own = np.mean([own[test].mean() for _, test in folds.split()])
+        errors = [one["error"] for one in found["classifiers"]]
+        assert errors == pytest.approx([own, *by_hand.mean_errors[1:]])
+        differences = [one["difference"] for one in found["classifiers"]]
+        assert differences[1:] == pytest.approx([error - own for error in errors[1:]])
         assert "difference" in found["sentence"]
         assert found["sentence"] in html.unescape(page.read_text(encoding="utf-8"))
         assert found["how"] in html.unescape(page.read_text(encoding="utf-8"))

@@ -21,6 +21,7 @@ import pytest
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
+    PredictionSets,
     error_bound,
     minimax_risk_path,
     permutation_test,
@@ -184,11 +185,10 @@ class TestSamplesThatBelongTogether:
         null = permutation_test(own, X, y, 19, groups=patient, random_state=0)
         assert found["permutation_test"]["pvalue"] == null.pvalue
         assert found["permutation_test"]["noise_floor"]["0.5"] == null.noise_floor[0.5]
-        left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient)
+        left_out = cross_validated_error(own, X, y, n_folds=3, groups=patient, calibrated=True)
         assert found["cross_validation"]["predict_error"] == left_out.errors[1]
-        assert found["guarantee"]["value"] == (
-            error_bound(own, X, y, groups=patient, n_folds=3, random_state=0).value
-        )
+        sets = PredictionSets(own, cv=3, random_state=0)
+        assert found["guarantee"]["value"] == error_bound(sets, X, y, groups=patient, random_state=0).value
         assert "16 groups of 48 samples by 'patient' stay together" in err
         assert run(capsys, "verify", model, table)[0] == 0  # the file remembers the column
 
@@ -479,28 +479,6 @@ class TestFilesThatAreWritten:
         status, _, err = run(capsys, *command)
         assert status == 2
         assert f"expected a whole number such as 199, or 0 for none, got '{n}'" in unwrapped(err)
-
-    def test_fewer_folds_than_asked_for_are_told_of(self, tmp_path, capsys):
-        X, y = expression(24, seed=6)
-        y = np.where(np.arange(24) < 3, "rare", "common")
-        study, page = write_study(tmp_path / "t.csv", X, y), tmp_path / "r.html"
-        effort = ("--permutations", 0, "--radii", 0, "--no-guarantee")
-        said = run(capsys, "fit", study, "--target", "diagnosis", "--report", page, *effort)[2]
-        note = "The cross-validation has 3 folds instead of 10, because class 'rare' has only 3 samples."
-        assert note in said
-        assert note.replace("'", "&#39;") in page.read_text(encoding="utf-8")
-
-    def test_fewer_folds_because_of_few_groups(self, tmp_path, capsys):
-        X, _ = expression(24, seed=6)
-        y = np.where(np.arange(24) < 16, "few patients", "many")
-        patients = [*(f"p{i // 4}" for i in range(16)), *(f"q{i}" for i in range(8))]
-        study = write_study(tmp_path / "t.csv", X, y)
-        lines = study.read_text(encoding="utf-8").splitlines()
-        lines = [f"{line},{cell}" for line, cell in zip(lines, ["patient", *patients], strict=True)]
-        study.write_text("\n".join(lines), encoding="utf-8")
-        options = ("--groups", "patient", "--report", tmp_path / "r.html", "--permutations", 0, "--radii", 0)
-        said = run(capsys, "fit", study, "--target", "diagnosis", *options, "--no-guarantee")[2]
-        assert "has 4 folds instead of 10, because class 'few patients' has only 4 groups of samples." in said
 
 
 class TestReadingAndWaiting:

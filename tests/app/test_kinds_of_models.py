@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.model_selection import cross_val_predict
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
@@ -14,11 +13,12 @@ from minimaxrisk import (
     MinimaxRiskEnsembleClassifier,
     permutation_test,
 )
-from minimaxrisk.analysis.cross_validation import stratified_folds
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.report import report
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.estimators.prediction_sets import left_out_scores
 from minimaxrisk.inspection import FeatureCountDisplay
+from tests.folds import decided
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("skops")
@@ -52,8 +52,7 @@ def fitted(table, capsys, *options):
 
 def n_wrong_when_left_out(model, X, y):
     """Each of the three folds judged by a fit, choice and all, without it."""
-    folds = stratified_folds(model, y, 3, 0)
-    return int((cross_val_predict(model, X, y, cv=folds) != y).sum())
+    return int((decided(model, X, y, 3)[0] != y).sum())
 
 
 @pytest.mark.parametrize("choice", ["few", pytest.param("best", marks=pytest.mark.slow), "3"])
@@ -119,10 +118,11 @@ def test_an_ensemble(study, table, capsys):
     assert {one["name"] for one in found["selected_features"]} == {
         f"gene_{j}" for j in model.selected_features_
     }
-    assert found["cross_validation"]["n_wrong"] == n_wrong_when_left_out(model, X, y)
+    left_out = left_out_scores(model, X, y, n_folds=3, random_state=0)
+    wrong = model.classes_[left_out.predicted] != y
+    assert found["cross_validation"]["n_wrong"] == wrong.sum()  # out of bag
     alone = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
     assert found["permutation_test"]["pvalue"] == alone.pvalue
-    assert "radii" in found["guarantee"]["left_out"]
     assert {one["method"] for one in found["guarantee"]["bounds"]} == {"holdout", "majority"}
     page = table.with_suffix(".html").read_text(encoding="utf-8")
     assert "an average of 50 linear classifiers" in page

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
+    PredictionSets,
     compare,
     error_bound,
     minimax_risk_path,
@@ -28,7 +29,6 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils.rounding import at_least, at_most
 from minimaxrisk.analysis.comparison import Comparison, usual_rivals
-from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import demo
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import explanations, phrases, report, verdict
@@ -52,7 +52,9 @@ from minimaxrisk.app.report.tables import (
     suspect_table,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.left_out import LeftOutScores
 from minimaxrisk.guarantees.statement import NONE, ErrorBound
+from tests.folds import decided, folds_of
 from tests.report_findings import gather_findings
 from tests.study_files import HOSTILE_NAMES
 
@@ -137,8 +139,8 @@ def test_numbers_are_those_of_the_library(study, findings):
     assert findings.path.x.min() == pytest.approx(0.5)
     assert findings.path.x.max() == pytest.approx(2.0)
     assert 1.0 in findings.path.x
-    folds = cross_validated_error(model, X, y, n_folds=3)
-    np.testing.assert_array_equal(findings.cross_validation.predicted, folds.predicted)
+    predicted, _ = decided(model, X, y, 3)
+    np.testing.assert_array_equal(model.classes_[findings.cross_validation.predicted], predicted)
 
 
 def test_features_and_classes_are_averages_of_the_data(study, findings):
@@ -223,7 +225,7 @@ def test_clipped_columns(study):
     assert np.array_equal(found.features.class_means, beside.features.class_means)
     assert np.array_equal(found.path.upper, beside.path.upper)
     assert np.array_equal(found.permutation.null_distribution, beside.permutation.null_distribution)
-    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    splitter = folds_of(y, 3)
     whole = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
     own = cross_val_predict(whole, X, y, cv=splitter, method="predict_proba")
     expected = own[np.arange(len(y)), (y == "ill").astype(int)]
@@ -334,7 +336,7 @@ def test_known_instances_are_told_of_wherever_the_set_is(study):
 def test_the_best_bound_is_a_card_and_the_others_in_a_table(study, findings):
     X, y = study
     model = MinimaxRiskClassifier().fit(X, y)
-    own = error_bound(model, X, y, n_folds=3, only_if_smaller=True, random_state=0)
+    own = error_bound(PredictionSets(model, cv=3, random_state=0), X, y, random_state=0)
     page = text_of(render_report(findings, PROVENANCE))
     card = key_numbers(findings)[3]
     assert card.value == at_most(own.value, ".1%")
@@ -348,7 +350,6 @@ def test_the_best_bound_is_a_card_and_the_others_in_a_table(study, findings):
     assert f"at least {at_least(1.0 - own.per_class[0].limit, '.1%')} are recognised" in page
     assert "are recognised, the sensitivity" in page
     assert page.index("of “ill” at least") < page.index("of “healthy” at least")  # it is looked for
-    assert f"new instances would add to it; a bound of {at_most(own.value)} is known already" in page
     everything = error_bound(model, X, y, n_folds=3, random_state=0)
     compared = replace(findings, guarantee=everything)
     stated = ["95%", "95% by itself"] + ["not stated"] * 4
@@ -690,8 +691,8 @@ def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
     low, high = findings.cross_validation.approximate_interval()
-    assert (low, wrong) == (0.0, 0)
-    assert f"none of 60 wrong, roughly up to {at_most(high, '.1%')};" in key_numbers(findings)[1].text
+    interval = f"{at_least(low, '.1%')} to {at_most(high, '.1%')}"
+    assert f"{wrong} of 60 wrong, roughly {interval};" in key_numbers(findings)[1].text
     assert "not independent" in explanations.about_cross_validation(findings, COMMAND_LINE)
 
 
@@ -713,7 +714,14 @@ def test_probabilities_beside_what_became_of_them(findings):
     own = (np.arange(60) >= 20).astype(int)
     own[55:] = 0
     scores = np.where(np.arange(60) < 30, -1.0, 1.0)
-    folds = replace(findings.cross_validation, own=own, predicted=(scores > 0).astype(int), scores=scores)
+    left_out = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(60), np.arange(60) % 10)
+    folds = replace(
+        findings.cross_validation,
+        own=own,
+        predicted=(scores > 0).astype(int),
+        scores=scores,
+        left_out=left_out,
+    )
     found = replace(findings, cross_validation=folds)
     page = text_of(render_report(found, PROVENANCE))
     mean = folds.calibrated_of_predicted.mean()
@@ -728,16 +736,23 @@ def test_probabilities_beside_what_became_of_them(findings):
 
 
 def test_sure_and_unsure_samples(findings):
-    """Class 1 has 8 samples, too few to be excluded: five of class 0 are taken for it."""
+    """Class 1 has 8 samples, too few to be excluded."""
     own = np.repeat([0, 1], [52, 8])
     scores = np.where(own == 1, 1.0, -1.0) * np.arange(1.0, 61.0)
-    folds = replace(findings.cross_validation, own=own, predicted=own, scores=scores)
+    left_out = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(60), np.arange(60) % 10)
+    folds = replace(
+        findings.cross_validation, own=own, predicted=left_out.predicted, scores=scores, left_out=left_out
+    )
+    rows = left_out.counts(0.9)
+    right, wrong, unsure, unlike = rows.sum(axis=0)
+    assert rows[0, :2].sum() == unlike == 0  # class 1 is in every set
     found = replace(findings, cross_validation=folds)
     page = text_of(render_report(found, PROVENANCE))
-    assert "Sure and unsure Of 60 left-out samples 8 sure and right, 5 sure and wrong, 47 unsure" in page
+    words = f"{right} sure and right, {wrong or 'none'} sure and wrong, {unsure} unsure"
+    assert f"Sure and unsure Of 60 left-out samples {words}" in page
     name = findings.data.classes[1]
     assert f"“{name}” has fewer than 9 samples, too few to be excluded." in page
-    assert [row[1:] for row in set_table(found).rows] == [["0", "5", "47", "0"], ["8", "0", "0", "0"]]
+    assert [row[1:] for row in set_table(found).rows] == [[str(n) for n in row] for row in rows]
 
 
 # ---- beside other classifiers
@@ -777,16 +792,17 @@ def test_rivals_are_compared_on_the_folds_of_the_cross_validation(study, clips):
     assert "other classifiers" in told
     ours = MinimaxRiskClassifier(**settings)
     learner = make_pipeline(ClippedScaler(), ours) if clips else ours
-    folds = StratifiedKFold(3, shuffle=True, random_state=4)
+    folds = folds_of(y, 3, 4)
     by_hand = compare({"this model": learner, **few_trees(2)}, X, y, cv=folds)
     compared = found.rivals.compared
     assert tuple(one.name for one in compared) == by_hand.names
-    np.testing.assert_array_equal([one.error for one in compared], by_hand.mean_errors)
-    assert compared[0].error == pytest.approx(found.cross_validation.fold_errors[1].mean())
-    np.testing.assert_array_equal([one.difference for one in compared[1:]], by_hand.differences[1:])
-    np.testing.assert_array_equal(
-        [one.difference_error for one in compared[1:]], by_hand.difference_errors[1:]
-    )
+    errors = by_hand.errors.copy()
+    wrong = decided(learner, X, y, 3, 4)[0] != y
+    errors[0] = [wrong[test].mean() for _, test in folds.split()]
+    by_hand = replace(by_hand, errors=errors)
+    np.testing.assert_allclose([one.error for one in compared], by_hand.mean_errors)
+    np.testing.assert_allclose([one.difference for one in compared[1:]], by_hand.differences[1:])
+    np.testing.assert_allclose([one.difference_error for one in compared[1:]], by_hand.difference_errors[1:])
     assert compared[0].n_features == np.median(by_hand.n_features[0])
     assert compared[0].difference is compared[0].outcome is compared[-1].n_features is None
     assert found.rivals.n_folds == 3

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 from sklearn.metrics import confusion_matrix, roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
@@ -27,6 +26,7 @@ from minimaxrisk.app.report.vega import more_colours
 from minimaxrisk.checks.contrasts import class_contrasts
 from minimaxrisk.datasets import make_expression
 from terminal import unwrapped
+from tests.folds import decided, folds_of
 from tests.report_findings import gather_findings
 
 pytest.importorskip("jinja2", reason="comes with the extra 'app'")
@@ -104,7 +104,7 @@ def test_selection_frequency_counts_the_folds(study, findings):
     X, y = study
     expected = np.zeros(60)
     for seed in range(3):
-        for train, _ in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
+        for train, _ in folds_of(y, 3, seed).split():
             expected[MinimaxRiskClassifier().fit(X[train], y[train]).selected_features_] += 1 / 9
     table = findings.features
     np.testing.assert_allclose(table.frequency, expected[table.columns])
@@ -234,11 +234,10 @@ def test_links_only_where_asked_for(findings):
 
 def test_confusion_and_area_are_those_of_scikit_learn(study, findings):
     X, y = study
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    said = cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds)
+    said, logits = decided(MinimaxRiskClassifier(), X, y, 3)
     np.testing.assert_array_equal(findings.left_out.confusion, confusion_matrix(y, said))
-    scores = cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds, method="decision_function")
-    assert findings.left_out.curves[0].area == pytest.approx(roc_auc_score(y == "ill", scores))
+    area = roc_auc_score(y == "ill", logits[:, 1] - logits[:, 0])
+    assert findings.left_out.curves[0].area == pytest.approx(area)
     wrong = {one.name for one in findings.left_out.errors if one.own != one.named}
     assert wrong == {f"sample {i + 1}" for i in np.flatnonzero(said != y)}
 
@@ -247,13 +246,12 @@ def test_errors_are_counted_over_repeats(study, findings):
     X, y = study
     times = np.zeros(60, dtype=int)
     for seed in range(3):
-        folds = StratifiedKFold(3, shuffle=True, random_state=seed)
-        times += cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds) != y
+        times += decided(MinimaxRiskClassifier(), X, y, 3, seed)[0] != y
     counted = {one.name: one.n_times for one in findings.left_out.errors}
     assert counted == {f"sample {i + 1}": times[i] for i in np.flatnonzero(times)}
     order = [one.n_times for one in findings.left_out.errors]
     assert order == sorted(order, reverse=True)
-    once = cross_validated_error(MinimaxRiskClassifier().fit(X, y), X, y, n_folds=3)
+    once = cross_validated_error(MinimaxRiskClassifier().fit(X, y), X, y, n_folds=3, calibrated=True)
     assert once.n_wrong == findings.cross_validation.n_wrong
     assert "wrong, of 3 repeats" in render_report(findings, PROVENANCE)
     with pytest.raises(ValueError, match="n_repeats must be a positive integer, got 0"):
@@ -264,9 +262,8 @@ def test_several_classes_have_a_curve_each(three):
     X, y = three
     found = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **FEW)
     assert [one.name for one in found.left_out.curves] == ["0", "1", "2"]
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    scores = cross_val_predict(MinimaxRiskClassifier(), X, y, cv=folds, method="decision_function")
-    margin = scores[:, 1] - scores[:, [0, 2]].max(axis=1)
+    _, logits = decided(MinimaxRiskClassifier(), X, y, 3)
+    margin = logits[:, 1] - logits[:, [0, 2]].max(axis=1)
     assert found.left_out.curves[1].area == pytest.approx(roc_auc_score(y == 1, margin))
 
 

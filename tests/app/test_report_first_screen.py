@@ -16,7 +16,6 @@ from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import ClassRates, Rate, looked_for, rates_of
 from minimaxrisk.app.report.first_screen import (
-    CALIBRATED,
     N_FEATURES,
     N_SAMPLES,
     about_samples,
@@ -31,6 +30,7 @@ from minimaxrisk.app.report.page import Provenance, render_report
 from minimaxrisk.app.report.tables import feature_rows, rate_table
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.left_out import LeftOutScores
 from minimaxrisk.guarantees.statement import HOLDOUT
 from tests.report_findings import gather_findings
 
@@ -245,16 +245,6 @@ def test_misclassified_samples_come_first_the_least_probable_ones_before_others(
     assert about_samples(fine, COMMAND_LINE) == "None was misclassified when it was left out."
 
 
-def test_a_probability_that_disagrees_with_the_prediction_is_explained(two):
-    def with_probability(value):
-        errors = tuple(replace(one, probability=value) for one in two.left_out.errors)
-        return replace(two, left_out=replace(two.left_out, errors=errors))
-
-    assert about_samples(with_probability(0.521), COMMAND_LINE) == CALIBRATED
-    assert about_samples(with_probability(0.479), COMMAND_LINE) == ""
-    assert about_samples(with_probability(None), COMMAND_LINE) == ""
-
-
 def test_samples_with_the_same_weights_are_in_the_order_of_their_left_out_probability(two):
     keys = [
         (round(one.other_mass, 7), -round(one.own_mass, 7), -one.probability_when_left_out)
@@ -289,7 +279,9 @@ def test_large_classes_are_thinned_and_the_misclassified_kept(two):
     n = 2000
     own = np.arange(n) % 2
     predicted = np.where(np.arange(n) < 10, 1 - own, own)
-    folds = replace(two.cross_validation, own=own, predicted=predicted, scores=2.0 * own - 1.0)
+    scores = 2.0 * own - 1.0
+    of_folds = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(n), np.arange(n) % 10)
+    folds = replace(two.cross_validation, own=own, predicted=predicted, scores=scores, left_out=of_folds)
     margins = np.where(predicted == own, 1.0, -1.0)
     left_out = replace(two.left_out, names=tuple(f"s{i}" for i in range(n)), margins=margins)
     figure = scores_figure(replace(two, cross_validation=folds, left_out=left_out))

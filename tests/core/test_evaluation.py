@@ -74,7 +74,7 @@ def test_numbers_are_those_of_scikit_learn_and_scipy(halves):
         assert is_interval(one.sensitivity, matrix[k, k], matrix[k].sum(), 0.9)
         assert is_interval(one.specificity, matrix[1 - k, 1 - k], matrix[1 - k].sum(), 0.9)
         assert is_interval(one.predictive_value, matrix[k, k], matrix[:, k].sum(), 0.9)
-    probabilities = model.probabilities(X_new)
+    probabilities = model.predict_proba(X_new)
     assert found.calibration.brier_score == pytest.approx(
         brier_score_loss(y_new == "well", probabilities[:, 1])
     )

@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.stats import binom
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -22,6 +22,7 @@ from minimaxrisk import (
     L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
+    MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
     minimax_risk_path,
     permutation_test,
@@ -29,6 +30,8 @@ from minimaxrisk import (
 from minimaxrisk.analysis import PermutationTestResult
 from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
 from minimaxrisk.guarantees import FalseSelectionBounds, PosedFit
+from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
+from minimaxrisk.guarantees.left_out import LeftOutScores
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -39,6 +42,7 @@ from minimaxrisk.inspection import (
     StabilityDisplay,
     WorstCaseDistributionDisplay,
 )
+from tests.folds import folds_of
 
 NULL = np.random.default_rng(0).normal(0.4, 0.02, size=400)
 FROM_ESTIMATOR = [
@@ -434,8 +438,7 @@ def test_cross_validated_error_by_hand(wide):
     X, y = wide
     model = MinimaxRiskClassifier(radius=2.0, deterministic=False).fit(X, y)
     result = cross_validated_error(model, X, y, n_folds=4, random_state=1)
-    folds = StratifiedKFold(4, shuffle=True, random_state=1).split(X, y)
-    for k, (train, test) in enumerate(folds):
+    for k, (train, test) in enumerate(folds_of(y, 4, 1).split()):
         fresh = MinimaxRiskClassifier(radius=2.0).fit(X[train], y[train])
         own = np.searchsorted(fresh.classes_, y[test])
         assert result.fold_errors[1, k] == np.mean(fresh.predict(X[test]) != y[test])
@@ -458,7 +461,10 @@ def test_cross_validated_error_by_hand(wide):
 def test_approximate_interval_is_clopper_and_pearsons(n_wrong):
     """At its ends so many mistakes or more, so many or fewer, have half of the remaining probability."""
     own, predicted = np.zeros(20, dtype=int), (np.arange(20) < n_wrong).astype(int)
-    result = CrossValidatedError(np.zeros((2, 2)), np.ones(20), predicted, own, np.ones(20), predicted != own)
+    left_out = LeftOutScores(np.zeros((20, 2)), own, np.ones(20), own)
+    result = CrossValidatedError(
+        np.zeros((2, 2)), np.ones(20), predicted, own, predicted, left_out, np.zeros(20)
+    )
     low, high = result.approximate_interval(0.9)
     assert (low == 0.0) == (n_wrong == 0)
     assert (high == 1.0) == (n_wrong == 20)
@@ -472,29 +478,60 @@ def test_predictions_by_their_calibrated_probability():
     """Scores that are right in 19 of 20, in 4 of 5, or half of the time."""
     scores = np.repeat([-3.0, -1.4, 0.0, 1.4, 3.0], 40)
     own = (np.tile(np.arange(40), 5) < np.repeat([2, 8, 20, 32, 38], 40)).astype(int)
-    predicted = (scores > 0).astype(int)
-    nothing = np.zeros(200)
-    result = CrossValidatedError(np.zeros((2, 2)), nothing, predicted, own, nothing.astype(int), scores)
+    predicted, nothing = (scores > 0).astype(int), np.zeros(200)
+    left_out = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(200), np.arange(200) % 10)
+    result = CrossValidatedError(
+        np.zeros((2, 2)), nothing, predicted, own, nothing.astype(int), left_out, scores
+    )
     bands = result.by_probability()
     assert [(one.low, one.high) for one in bands] == [(0.9, None), (0.75, 0.9), (0.5, 0.75), (0, 0.5)]
     assert [(one.n_samples, one.n_right) for one in bands[:2]] == [(80, 76), (80, 64)]
     np.testing.assert_allclose([one.mean_stated for one in bands[:2]], [0.95, 0.8], atol=0.015)
-    without = replace(result, scores=None)
-    assert without.by_probability() == ()
-    assert without.left_out is without.calibrated_of_own is without.calibrated_of_predicted is None
 
 
-def test_folds_are_no_more_than_the_smallest_class_has_samples(wide):
+def test_a_class_of_three_is_left_out_in_three_of_ten_folds(wide):
     X, y = wide
     keep = np.concatenate([np.arange(27), [30, 31, 32]])
     model = MinimaxRiskClassifier(radius=2.0).fit(X[keep], y[keep])
-    assert cross_validated_error(model, X[keep], y[keep]).n_folds == 3
+    found = cross_validated_error(model, X[keep], y[keep])
+    rare = found.own == found.own[-1]
+    assert (found.n_folds, rare.sum(), len(set(found.left_out.fold[rare]))) == (10, 3, 3)
     with pytest.raises(ValueError, match="n_folds must be an integer of at least 2, got 1"):
         cross_validated_error(model, X[keep], y[keep], n_folds=1)
     keep = keep[:-2]
     model.fit(X[keep], y[keep])
-    with pytest.raises(ValueError, match="at least two samples of every class"):
+    with pytest.raises(ValueError, match="class gamma has a single sample"):
         cross_validated_error(model, X[keep], y[keep])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_calibrated_decision_is_cross_validated_without_its_own_labels(wide, n_classes):
+    X, y = wide
+    keep = np.isin(y, np.unique(y)[:n_classes])
+    X, y = X[keep], y[keep]
+    model = MinimaxRiskClassifier(radius=2.0).fit(X, y)
+    found = cross_validated_error(model, X, y, n_folds=4, calibrated=True)
+    plain = cross_validated_error(model, X, y, n_folds=4)
+    np.testing.assert_array_equal(found.left_out.scores, plain.left_out.scores)
+    for f in range(4):
+        inside = found.left_out.fold == f
+        decision = CalibratedDecision.fit(found.left_out.scores[~inside], found.own[~inside])
+        predicted = decision.predict(found.left_out.scores[inside])
+        np.testing.assert_array_equal(found.predicted[inside], predicted)
+        assert found.fold_errors[1, f] == np.mean(predicted != found.own[inside])
+    np.testing.assert_array_equal(found.predicted, np.argmax(found.calibrated, axis=1))
+    np.testing.assert_allclose(found.fold_errors[0], plain.fold_errors[0])
+
+
+def test_an_ensemble_is_cross_validated_out_of_bag_without_another_fit(wide, monkeypatch):
+    X, y = wide
+    model = MinimaxRiskEnsembleClassifier(n_estimators=40, random_state=0).fit(X, y)
+    monkeypatch.setattr(MinimaxRiskEnsembleClassifier, "fit", None)
+    found = cross_validated_error(model, X, y, calibrated=True)
+    assert found.is_out_of_bag
+    own = found.own_probability
+    np.testing.assert_allclose(own, model.oob_proba_[np.arange(len(y)), found.own])
+    np.testing.assert_array_equal(found.predicted, found.left_out.predicted)
 
 
 def test_errors_beside_the_worst_case(pyplot, wide):

@@ -18,9 +18,10 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
-from minimaxrisk.analysis.cross_validation import stratified_folds
 from minimaxrisk.app.report.gathering import n_folds_of_choice
+from minimaxrisk.samples.folds import without_each_fold
 from minimaxrisk.samples.validation import labels_of_units, units_of_labels
+from tests.folds import folds_of
 
 N = 24
 
@@ -117,7 +118,7 @@ def test_the_permutation_test_keeps_its_level_and_knows_of_pairs():
 def test_a_pair_stays_whole():
     X, y, patient = pairs(effect=1.0)
     model = MinimaxRiskClassifier().fit(X, y, groups=patient)
-    for train, test in stratified_folds(model, y, 5, 0, patient).split(X, y):
+    for train, test in folds_of(y, 5, 0, patient).split():
         assert not set(patient[train]) & set(patient[test])
         assert set(y[train]) == set(y[test]) == {0, 1}
     ensemble = MinimaxRiskEnsembleClassifier(n_estimators=2, subsample=0.5, random_state=0)
@@ -145,13 +146,16 @@ def test_every_function_takes_pairs():
     assert n_folds_of_choice(y, patient) == 5
 
 
-def test_judges_of_sets_learn_from_pairs():
+def test_fits_without_a_fold_learn_from_pairs():
     X, y, patient = pairs(effect=1.0)
-    sets = PredictionSets(MinimaxRiskClassifier(), cv=3, random_state=0).fit(X, y, groups=patient)
-    for judge, share in zip(sets.left_out_.judges, sets.left_out_.shares.T, strict=True):
-        rest = share == 0.0
+    learner, fold = MinimaxRiskClassifier(), folds_of(y, 3, 0, patient).test_fold
+    radii = without_each_fold(lambda fitted, _: fitted.lambda_, learner, X, y, fold, groups=patient)
+    for f, found in enumerate(radii):
+        rest = fold != f
         alike = MinimaxRiskClassifier().fit(X[rest], y[rest], groups=patient[rest])
-        np.testing.assert_allclose(judge.model.lambda_, alike.lambda_)
+        np.testing.assert_allclose(found, alike.lambda_)
+    sets = PredictionSets(learner, cv=3, random_state=0).fit(X, y, groups=patient)
+    np.testing.assert_array_equal(sets.left_out_.fold, fold)
 
 
 def test_three_classes_and_other_codings_are_refused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
@@ -12,15 +13,21 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, PredictionSets
+from minimaxrisk.estimators.prediction_sets import decision_scores
+from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.left_out import (
+    COARSEST,
+    FINEST,
+    Calibration,
     LeftOutScores,
-    dealt_folds,
+    hiding_step,
     in_words,
     is_in_set,
     margins,
     needed_to_exclude,
     weights_of_units,
 )
+from minimaxrisk.samples.folds import dealt_folds
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 
@@ -33,59 +40,68 @@ def study(n_of_classes, seed=0, effect=1.0, d=30):
     return X, y
 
 
-def p_values_by_hand(fits, fold, X, y, X_new, n_classes):
-    """Sample by sample, label by label."""
-    found = np.ones((len(X_new), n_classes))
-    for j, x in enumerate(X_new):
+def p_values_by_hand(decision, left_out, own, new):
+    """Sample by sample, class by class; a rounded margin counts by the part of its step below the new one."""
+    logits, new_logits = decision.logits(left_out), decision.logits(new)
+    n_classes = logits.shape[1]
+    pairs = [(a, b) for a in range(n_classes) for b in range(a)]
+    step = FINEST * max(np.std(logits[:, a] - logits[:, b]) for a, b in pairs)
+    found = np.ones((len(new), n_classes))
+    for j, row in enumerate(new_logits):
         for k in range(n_classes):
-            count, size = 0, 0
-            for i in np.flatnonzero((y == k) & (fold >= 0)):
-                own, new = (margins(fits[fold[i]](one[None])[0])[k] for one in (X[i], x))
-                count, size = count + (own <= new), size + 1
-            found[j, k] = (1 + count) / (1 + size)
+            count = 0.0
+            for of_sample in logits[own == k]:
+                low = np.floor((of_sample[k] - max(np.delete(of_sample, k))) / step) * step
+                count += np.clip((row[k] - max(np.delete(row, k)) - low) / step, 0, 1)
+            found[j, k] = (1 + count) / (1 + np.sum(own == k))
     return found
 
 
 @pytest.mark.parametrize("sizes", [(12, 15), (10, 12, 14)])
-def test_p_values_by_hand(sizes):
-    X, y = study(sizes)
-    X_new, _ = study([4] * len(sizes), seed=1)
+def test_sets_and_probabilities_by_hand(sizes):
+    X, y = study(sizes, effect=0.6)
+    X_new, _ = study([8] * len(sizes), seed=1, effect=0.6)
     model = PredictionSets(LogisticRegression(), cv=4, random_state=3).fit(X, y)
-    fold = dealt_folds(y, np.arange(len(y)), 4, np.random.RandomState(3))
-    fits = [LogisticRegression().fit(X[fold != f], y[fold != f]).decision_function for f in range(4)]
-    if len(sizes) == 2:
-        fits = [lambda x, f=f: np.column_stack([-f(x), f(x)]) for f in fits]
-    expected = p_values_by_hand(fits, fold, X, y, X_new, len(sizes))
+    fold = dealt_folds(y, np.arange(len(y)), 4, 3)
+
+    def scores(fitted, rows):
+        found = fitted.decision_function(rows)
+        return np.column_stack([-found, found]) if found.ndim == 1 else found
+
+    left_out = np.zeros((len(y), len(sizes)))
+    for f in range(4):
+        left_out[fold == f] = scores(LogisticRegression().fit(X[fold != f], y[fold != f]), X[fold == f])
+    decision, new = CalibratedDecision.fit(left_out, y), scores(LogisticRegression().fit(X, y), X_new)
+    expected = p_values_by_hand(decision, left_out, y, new)
     np.testing.assert_allclose(model.p_values(X_new), expected)
     assert len(np.unique(expected)) > 8
-    np.testing.assert_array_equal(model.predict_set(X_new), expected > 0.1 + 1e-9)
-    np.testing.assert_array_equal(model.predict(X_new), LogisticRegression().fit(X, y).predict(X_new))
+    np.testing.assert_allclose(model.predict_proba(X_new), decision.probabilities(new))
+    predicted = np.argmax(decision.probabilities(new), axis=1)
+    np.testing.assert_array_equal(model.predict(X_new), predicted)
+    is_in = expected > 0.1 + 1e-9
+    is_in[np.arange(len(new)), predicted] |= is_in.any(axis=1)
+    np.testing.assert_array_equal(model.predict_set(X_new), is_in)
 
 
-def test_members_that_have_not_seen_a_sample_judge_it():
+def test_members_that_have_not_seen_a_sample_score_it():
     X, y = study((14, 16), effect=0.6)
-    X_new, _ = study((3, 3), seed=1)
     ensemble = MinimaxRiskEnsembleClassifier(n_estimators=20, random_state=0)
-    model = PredictionSets(ensemble).fit(X, y)
-    fitted = model.estimator_
-
-    def scores_without(i, x):
+    model = PredictionSets(make_pipeline(StandardScaler(), ensemble)).fit(X, y)
+    fitted, Z = model.estimator_[-1], StandardScaler().fit_transform(X)
+    for i in range(30):
         members = [
-            rule.scores(x)[:, 0]
+            rule.scores(Z[[i]])[:, 0]
             for rule, seen in zip(fitted.members_, fitted.in_bag_, strict=True)
             if not seen[i]
         ]
-        ball = fitted.ball_without_fold_[fitted.ball_fold_of_sample_[i]].scores(x)[:, 0]
-        return (1 - fitted.ball_weight_) * np.mean(members, axis=0) + fitted.ball_weight_ * ball
-
-    expected = p_values_by_hand(
-        [lambda x, i=i: scores_without(i, x)[None] for i in range(30)], np.arange(30), X, y, X_new, 2
-    )
-    np.testing.assert_allclose(model.p_values(X_new), expected)
-    # The balls that judge are those that out-of-bag probabilities come from.
+        ball = fitted.ball_without_fold_[fitted.ball_fold_of_sample_[i]].scores(Z[[i]])[:, 0]
+        expected = (1 - fitted.ball_weight_) * np.mean(members, axis=0) + fitted.ball_weight_ * ball
+        np.testing.assert_allclose(model.left_out_.scores[i], expected, atol=1e-12)
+    # The balls are those that out-of-bag probabilities come from.
     for f, rule in enumerate(fitted.ball_without_fold_):
         rows = fitted.ball_fold_of_sample_ == f
-        np.testing.assert_allclose(rule.probabilities(X[rows]).T, fitted.ball_oob_proba_[rows], atol=1e-9)
+        np.testing.assert_allclose(rule.probabilities(Z[rows]).T, fitted.ball_oob_proba_[rows], atol=1e-9)
+    np.testing.assert_allclose(decision_scores(model.estimator_, X).T, fitted._fitted_rule().mean_scores(Z))
 
 
 @pytest.mark.parametrize(
@@ -137,16 +153,17 @@ def test_folds_keep_groups_whole_and_deal_every_class():
     assert np.bincount(fold[own == 0]).tolist() == [4] * 5
     assert sorted(np.bincount(fold[own == 1])) == [1, 2, 2, 2, 2]
     assert fold[-1] == -1  # a class with one unit is in every fit
+    # A class of mixed groups alone, which are dealt out with other classes, has a part in every fit too.
+    own, unit = np.array([0, 0, 1, 0, 1]), np.array([0, 1, 1, 2, 2])
+    for seed in range(5):
+        assert len(set(dealt_folds(own, unit, 2, seed)[own == 1])) == 2
 
 
 def test_classes_that_are_too_small_are_never_excluded_and_said():
     X, y = study((30, 30, 8), effect=3.0)
-    with pytest.warns(
-        UserWarning, match=r"at confidence 0.9 a class needs 9 samples .* '2' has fewer"
-    ) as told:
-        model = PredictionSets(RidgeClassifier(), random_state=0).fit(X, y)
-    assert "Add samples, or lower confidence" in str(told[0].message)
-    assert model.predict_set(X)[:, 2].all()
+    model = PredictionSets(RidgeClassifier(), random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"at confidence 0.9 a class needs 9 samples .* '2' has fewer"):
+        assert model.predict_set(X)[:, 2].all()
     assert model.set_params(confidence=0.8).predict_set(X)[:60, 2].mean() < 0.1
     assert (needed_to_exclude(0.9), needed_to_exclude(0.95), needed_to_exclude(0.8)) == (9, 19, 4)
 
@@ -184,7 +201,7 @@ def test_any_classifier_with_scores(learner):
     model = PredictionSets(learner, cv=3, random_state=0).fit(X, names, groups=np.arange(60) // 2)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.predict_set(X)[np.arange(60), y].mean() > 0.8
-    p = model.probabilities(X)
+    p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert (np.argmax(p, axis=1) == y).mean() > 0.8
 
@@ -211,40 +228,121 @@ def test_probabilities_are_calibrated():
         model = PredictionSets(LogisticRegression(C=100.0), random_state=0).fit(X, y)
         for name, p in (
             ("before", model.estimator_.predict_proba(X_new)),
-            ("after", model.probabilities(X_new)),
+            ("after", model.predict_proba(X_new)),
         ):
             log = np.log(np.clip(p, 1e-3, None))
             loss[name].append(-np.mean(truth * log[:, 1] + (1 - truth) * log[:, 0]))
     assert np.mean(loss["after"]) < 0.7 < np.mean(loss["before"])
 
 
-def test_scores_that_point_the_wrong_way_say_nothing():
-    own = np.repeat([0, 1], [30, 10])
-    scores = np.column_stack([own, -own]) + 0.01 * np.arange(40)[:, None] * [1, -1]
-    p = LeftOutScores(scores, own, np.ones(40)).calibration().probabilities(scores)
-    assert np.ptp(p[:, 1]) == 0.0
-    assert p[0, 1] == pytest.approx(0.25, abs=0.03)
-
-
 def test_left_out_samples_among_themselves():
     """A sample is compared with the others of a class, never with itself."""
     own, f = np.array([0, 0, 0, 1, 1, 1]), np.array([-3.0, -2.0, 1.0, -1.0, 2.0, 3.0])
-    found = LeftOutScores(np.column_stack([-f, f]), own, np.ones(6))
-    expected = [
-        [3 / 3, 1 / 4],
-        [2 / 3, 1 / 4],
-        [1 / 3, 2 / 4],
-        [2 / 4, 1 / 3],
-        [1 / 4, 2 / 3],
-        [1 / 4, 3 / 3],
-    ]
-    np.testing.assert_allclose(found.p_values_among_themselves(), expected)
+    found = LeftOutScores(np.column_stack([-f, f]), own, np.ones(6), np.arange(6))
+    # Steps of a quarter of a standard deviation are small enough to separate all margins.
     assert found.counts(0.7).tolist() == [[2, 0, 1, 0], [2, 0, 1, 0]]
-    assert found.counts(0.5).tolist() == [[2, 0, 0, 1], [2, 0, 0, 1]]
+    assert found.counts(0.5).sum(axis=1).tolist() == [3, 3]
+    for confidence in (0.3, 0.5, 0.7, 0.9):
+        is_in = found.sets(confidence)
+        assert (is_in[np.arange(6), found.predicted] == is_in.any(axis=1)).all()
+
+
+def test_a_sample_is_decided_by_the_other_folds():
+    own, fold = np.repeat([0, 1], 20), np.tile(np.arange(5), 8)
+    scores = np.random.default_rng(0).normal(size=(40, 2)) + np.eye(2)[own]
+    found = LeftOutScores(scores, own, np.ones(40), fold)
+    for f in range(5):
+        rest = fold != f
+        expected = CalibratedDecision.fit(scores[rest], own[rest]).probabilities(scores[~rest])
+        np.testing.assert_allclose(found.probabilities[~rest], expected, atol=1e-9)
+    changed = LeftOutScores(scores, np.where(fold == 2, 1 - own, own), np.ones(40), fold)
+    np.testing.assert_array_equal(changed.predicted[fold == 2], found.predicted[fold == 2])
 
 
 def test_margins():
     scores = np.array([[3.0, 1.0, -1.0], [2.0, 2.0, 0.5]])
-    best_other, mean = [[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]], [[1.0], [1.5]]
-    np.testing.assert_allclose(margins(scores), scores - 0.5 * (np.array(best_other) + mean))
-    np.testing.assert_allclose(margins(scores + 7.0), margins(scores))
+    np.testing.assert_allclose(margins(scores), [[2.0, -2.0, -4.0], [0.0, 0.0, -1.5]])
+    assert (np.argmax(margins(scores), axis=1) == np.argmax(scores, axis=1)).all()
+
+
+def test_the_predicted_class_joins_a_set_of_others():
+    """Class 1 is frequent and rarely scores below 1, where a tenth of class 0 lies."""
+    own = np.repeat([0, 1], [20, 200])
+    f = np.concatenate([np.linspace(-2.0, 1.9, 20), np.linspace(0.6, 5.0, 200)])
+    scores = np.column_stack([-f, f])
+    calibration = LeftOutScores(scores, own, np.ones(220), np.arange(220) % 10).calibration()
+    new = np.column_stack([-np.linspace(-2, 4, 200), np.linspace(-2, 4, 200)])
+    plain, is_in = is_in_set(calibration.p_values(new), 0.9), calibration.sets(new, 0.9)
+    predicted = calibration.predict(new)
+    odd = plain.any(axis=1) & ~plain[np.arange(200), predicted]
+    assert odd.any()
+    assert is_in[odd].all()
+    np.testing.assert_array_equal(is_in[~odd], plain[~odd])
+
+
+def test_no_order_of_the_samples_is_kept():
+    rng = np.random.default_rng(0)
+    own, scores = rng.integers(0, 3, 60), rng.normal(size=(60, 3))
+    found = LeftOutScores(scores + 2 * np.eye(3)[own], own, np.ones(60), np.arange(60) % 5).calibration()
+    order = rng.permutation(60)
+    again = LeftOutScores(
+        (scores + 2 * np.eye(3)[own])[order], own[order], np.ones(60), (np.arange(60) % 5)[order]
+    ).calibration()
+    for name, value in vars(found).items():
+        np.testing.assert_allclose(getattr(again, name), value)
+    assert (np.diff(found.own) >= 0).all()
+    assert all((np.diff(found.own_margins[found.own == k]) >= 0).all() for k in range(3))
+    np.testing.assert_allclose(found.own_margins / found.step, np.rint(found.own_margins / found.step))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_margins_of_few_features_are_rounded_more_coarsely(kind):
+    x = np.random.default_rng(0).normal(size=(200, 40))
+    for used, expected in ((1, COARSEST), (2, FINEST), (40, FINEST)):
+        f = x[:, :used].sum(axis=1)
+        logits = np.column_stack([-f, f])
+        step = hiding_step(logits, kind(x[:, :used])) / np.std(2 * f)
+        assert step == pytest.approx(expected, rel=1e-6)
+    uneven = x[:, 0] + 0.2 * x[:, 1]
+    assert FINEST < hiding_step(np.column_stack([0 * uneven, uneven]), kind(x)) / np.std(uneven) < COARSEST
+
+
+@pytest.mark.parametrize(
+    "coefficients", [[1.0], [1.0, 0.1], [1.0, 1.0], [[3.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]]
+)
+def test_a_calibration_does_not_tell_a_value(coefficients):
+    """To a rival who has the rules of the folds, and knows which of the margins is that of a sample."""
+    rng = np.random.default_rng(1)
+    own = np.arange(300) % (2 if np.ndim(coefficients) == 1 else 3)
+    beta = np.atleast_2d(coefficients)
+    x = rng.normal(size=(300, beta.shape[1])) + np.eye(3)[own][:, : beta.shape[1]]
+    scores = x @ beta.T
+    scores = np.hstack([scores, -scores]) if len(beta) == 1 else scores
+    found = LeftOutScores(scores, own, np.ones(300), np.arange(300) % 10)
+    stored, logits = found.calibration(x), found.decision.logits(scores)
+    own_margin = margins(logits)[np.arange(300), own]
+    told = np.floor(own_margin / stored.step)  # as the file has it, were it not sorted
+    np.testing.assert_allclose(
+        np.sort(told[own == 0] * stored.step), stored.own_margins[stored.own == 0], atol=1e-9
+    )
+    for feature in x.T:
+        spread = feature.std()
+        for k in range(logits.shape[1]):
+            # The best guess: the mean of the samples that have the same class and rounded margin.
+            mine = own == k
+            guess = np.zeros(mine.sum())
+            for one in np.unique(told[mine]):
+                guess[told[mine] == one] = feature[mine][told[mine] == one].mean()
+            assert np.sqrt(np.mean((feature[mine] - guess) ** 2)) > 0.25 * spread
+
+
+def test_a_calibration_without_a_slope_excludes_nothing():
+    own = np.repeat([0, 1], [30, 10])
+    scores = np.column_stack([own, -own]) + 0.01 * np.arange(40)[:, None] * [1, -1]
+    found = LeftOutScores(scores, own, np.ones(40), np.arange(40) % 5)
+    calibration = found.calibration()
+    assert isinstance(calibration, Calibration)
+    assert calibration.slope == calibration.step == 0.0
+    assert calibration.sets(scores, 0.9).all()
+    assert found.sets(0.9).all()
+    assert (calibration.predict(scores) == 0).all()

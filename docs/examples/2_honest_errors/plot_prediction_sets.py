@@ -10,7 +10,7 @@ by comparing a new patient with left-out patients of each class.
 # Ten new patients
 # ----------------
 # 80 patients of three subtypes, one of them rare. The ensemble needs no folds: members that have not seen a
-# patient judge it. One label left is "sure", several are "unsure".
+# patient score it. One label left is "sure", several are "unsure".
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,14 +34,14 @@ model = PredictionSets(learner, confidence=0.9).fit(X, y)
 
 X_new, y_new = patients(4, 3, 3)
 for own, row, word, p in zip(
-    y_new, model.predict_set(X_new), model.predict_words(X_new), model.probabilities(X_new), strict=True
+    y_new, model.predict_set(X_new), model.predict_words(X_new), model.predict_proba(X_new), strict=True
 ):
     print(f"{own:8} {word:8} {' or '.join(names[row]):26}", np.round(p, 2))
 
 # %%
 # How often a set holds the truth
 # -------------------------------
-# In nine of ten or more, in each subtype. The predicted label alone is right in six of ten of the rare one.
+# In nine of ten or more, in each subtype. The predicted label alone is right less often.
 
 X_many, y_many = patients(1000, 1000, 1000)
 is_in, named = model.predict_set(X_many), model.predict(X_many)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from sklearn import get_config
 from sklearn.base import _fit_context, clone, is_classifier
-from sklearn.calibration import _SigmoidCalibration
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -107,18 +106,6 @@ def fit_with(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, group
     return estimator.fit(X, y, **more)
 
 
-def fit_sigmoid(values: Any, is_one: Any, weights: Any) -> tuple[float, float]:
-    """Slope and intercept of Platt's sigmoid for the probability of ``is_one``.
-
-    A negative slope means that larger values do not point to it; then they say nothing, and the slope is 0.
-    """
-    found = _SigmoidCalibration().fit(values, is_one.astype(float), weights)
-    if found.a_ > 0.0:
-        found.fit(0.0 * values, is_one.astype(float), weights)
-        return 0.0, -float(found.b_)
-    return -float(found.a_), -float(found.b_)
-
-
 def check_classifier(argument: str, value: Any) -> None:
     try:
         is_one = not isinstance(value, type) and hasattr(value, "fit") and is_classifier(value)
@@ -145,7 +132,6 @@ __all__ = [
     "check_n_features",
     "check_sample_weight",
     "fit_context",
-    "fit_sigmoid",
     "fit_with",
     "fresh_copy",
     "num_samples",

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import stats
 from sklearn.base import OneToOneFeatureMixin
-from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import fresh_copy, steps_of
 from minimaxrisk._utils.stored_tables import in_memory
+from minimaxrisk.estimators.prediction_sets import decision_scores, out_of_bag_scores
 from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.guarantees.left_out import LeftOutScores, weights_of_units
-from minimaxrisk.samples.parts import fit_on_rows, part_for
+from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_each_fold
 from minimaxrisk.samples.validation import (
     OTHERS_ALONE,
     codes_of_groups,
-    labels_of_units,
     positions_of_labels,
     refuse_other_order,
 )
@@ -46,19 +44,21 @@ class ProbabilityBand:
 class CrossValidatedError:
     """Predictions for each sample by a model that was fitted without its fold.
 
-    If folds were drawn several times, all but the last two fields and ``times_wrong`` are about the first.
+    If folds were drawn several times, all but ``n_repeats``, ``selection_frequency`` and ``times_wrong`` are
+    about the first.
     """
 
-    # A row for the randomized rule, the mean probability of wrong labels, and one for ``predict``.
+    # A row for the randomized rule, the mean probability of wrong labels, and one for ``predicted``.
     fold_errors: FloatArray
     own_probability: FloatArray  # that the randomized rule gave to the sample's own label
-    predicted: IntArray  # position in ``classes_`` of the label that ``predict`` gave
+    predicted: IntArray  # position in ``classes_`` of the predicted label
     own: IntArray  # and of the sample's own label
     times_wrong: IntArray  # how many of the repeats got each sample wrong
-    scores: FloatArray | None = None  # ``decision_function``, if the model has one
+    left_out: LeftOutScores  # the scores behind the labels
+    scores: FloatArray  # calibrated, if the labels are those of the calibrated decision; 1-D for two classes
     n_repeats: int = 1
     selection_frequency: FloatArray | None = None  # share of all fits that selected each column
-    weights: FloatArray | None = None  # the share of each sample in its group, if there are groups
+    is_out_of_bag: bool = False  # by members of an ensemble that had not seen the sample
 
     @property
     def n_folds(self) -> int:
@@ -104,33 +104,23 @@ class CrossValidatedError:
         return float((self.predicted == position)[self.own == position].mean())
 
     @cached_property
-    def left_out(self) -> LeftOutScores | None:
-        """What sets and probabilities are made from; None if the model has no scores."""
-        if self.scores is None:
-            return None
-        scores = np.column_stack([-self.scores, self.scores]) if self.scores.ndim == 1 else self.scores
-        weights = np.ones(len(self.own)) if self.weights is None else self.weights
-        return LeftOutScores(scores, self.own, weights)
-
-    @cached_property
-    def calibrated(self) -> FloatArray | None:
-        """How probable each label of each sample is, as far as the others tell (n x K)."""
-        return None if self.left_out is None else self.left_out.calibrated()
+    def calibrated(self) -> FloatArray:
+        """How probable each label of each sample is, by the decision fitted to the other folds (n x K)."""
+        return self.left_out.probabilities
 
     @property
-    def calibrated_of_own(self) -> FloatArray | None:
+    def calibrated_of_own(self) -> FloatArray:
         """How probable the sample's own label is."""
-        return None if self.calibrated is None else self.calibrated[np.arange(len(self.own)), self.own]
+        return self.calibrated[np.arange(len(self.own)), self.own]
 
     @property
-    def calibrated_of_predicted(self) -> FloatArray | None:
+    def calibrated_of_predicted(self) -> FloatArray:
         """How probable the predicted label is."""
-        return None if self.calibrated is None else self.calibrated[np.arange(len(self.own)), self.predicted]
+        return self.calibrated[np.arange(len(self.own)), self.predicted]
 
     def by_probability(self) -> tuple[ProbabilityBand, ...]:
         """How many predictions were right, by the probability of the predicted class, the highest first."""
-        stated = self.calibrated_of_predicted
-        return () if stated is None else bands_of(stated, self.predicted == self.own)
+        return bands_of(self.calibrated_of_predicted, self.predicted == self.own)
 
 
 def bands_of(stated: FloatArray, is_right: BoolArray) -> tuple[ProbabilityBand, ...]:
@@ -146,38 +136,15 @@ def bands_of(stated: FloatArray, is_right: BoolArray) -> tuple[ProbabilityBand, 
     return tuple(bands)
 
 
-def sizes_of_classes(model: Any, y: Any, groups: Any = None) -> IntArray:
-    """How many samples, or groups of them, each class has."""
-    labels = positions_of_labels(np.asarray(y), model.classes_)
-    if groups is not None:
-        labels = labels_of_units(codes_of_groups(groups, len(labels)), labels, len(model.classes_))
-    return np.bincount(labels, minlength=len(model.classes_))
-
-
-def n_folds_possible(model: Any, y: Any, n_folds: Any, groups: Any = None) -> int:
-    """At most the number of samples or groups in the smallest class: every fold has each class."""
-    check_n_folds(n_folds)
-    return min(int(n_folds), int(sizes_of_classes(model, y, groups).min()))
-
-
-def stratified_folds(model: Any, y: Any, n_folds: Any, random_state: Any, groups: Any = None) -> Any:
-    """A splitter into ``n_folds`` folds, or as many as possible; groups stay whole."""
-    possible = n_folds_possible(model, y, n_folds, groups)
-    if possible < 2:
-        kind = "samples" if groups is None else "groups"
-        raise ValueError(
-            f"cross-validation needs at least two {kind} of every class; add some, or leave out classes with "
-            f"a single one: {OTHERS_ALONE}."
-        )
-    folds = StratifiedKFold(possible, shuffle=True, random_state=random_state)
-    if groups is None:
-        return folds
-    unit = codes_of_groups(groups, len(groups))
-    label = labels_of_units(unit, positions_of_labels(np.asarray(y), model.classes_), len(model.classes_))
-    fold_of_unit = np.empty(len(label), dtype=np.intp)
-    for i, (_, test) in enumerate(folds.split(np.zeros(len(label)), label)):
-        fold_of_unit[test] = i
-    return PredefinedSplit(fold_of_unit[unit])
+def why_no_folds(model: Any, y: Any, groups: Any = None) -> str:
+    """Why a class cannot be cross-validated; empty if all can."""
+    own = positions_of_labels(np.asarray(y), model.classes_)
+    unit = np.arange(len(own)) if groups is None else codes_of_groups(groups, len(own))
+    sizes = [len(np.unique(unit[own == k])) for k in range(len(model.classes_))]
+    if min(sizes) > 1:
+        return ""
+    lonely, kind = str(model.classes_[int(np.argmin(sizes))]), "sample" if groups is None else "group"
+    return f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
 
 
 def predicting_copy(model: Any) -> Any:
@@ -193,60 +160,49 @@ def cross_validated_error(
     n_folds: int = 10,
     groups: Any = None,
     n_repeats: int = 1,
+    calibrated: bool = False,
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> CrossValidatedError:
     """Stratified k-fold cross-validation with copies of the classifier, radius rule included.
 
-    The classifier may be the last step of a pipeline, all of which is fitted without the fold. There are at
-    most as many folds as the smallest class has samples. Samples of one group stay in one fold. Errors are
-    those of the first of the ``n_repeats``; the others show which samples are always wrong.
+    The classifier may be the last step of a pipeline, all of which is fitted without the fold. Samples of one
+    group stay in one fold. Errors are those of the first of the ``n_repeats``; the others show which samples
+    are always wrong.
+
+    With ``calibrated`` the predicted label of a sample is that of the calibrated decision, which is fitted to
+    the scores of the other folds. An ensemble then takes the members that have not seen a sample, without
+    another fit.
     """
     refuse_other_order(X, y, groups=groups)
     y = np.asarray(y)
-    groups = None if groups is None else codes_of_groups(groups, len(y))
+    check_n_folds(n_folds)
     check_positive_integer("n_repeats", n_repeats)
+    if reason := why_no_folds(model, y, groups):
+        raise ValueError(f"{reason} Add samples, or leave out the class: {OTHERS_ALONE}.")
     own = positions_of_labels(y, model.classes_)
-    repeats = []
-    for r in range(n_repeats):
-        # The first folds are the same with and without repeats.
-        seed = random_state + r if is_integer(random_state) else random_state
-        splitter = stratified_folds(model, y, n_folds, seed, groups)
-        repeats.append(list(splitter.split(np.zeros(len(y)), own)))
-    folds, all_folds = repeats[0], [fold for repeat in repeats for fold in repeat]
-    outcomes = parallel_map(
-        partial(_left_out, predicting_copy(model), X, y, groups), all_folds, n_jobs=n_jobs
-    )
-    first = outcomes[: len(folds)]
-    predicted = _gathered(folds, [one.predicted for one in first])
-    probabilities = _gathered(folds, [one.probabilities for one in first])
-    rows = np.arange(len(y))
-    own_probability = probabilities[rows, own]
-    losses = np.array([1.0 - own_probability, predicted != own])
-    times_wrong = np.zeros(len(y), dtype=np.intp)
-    for (_, test), one in zip(all_folds, outcomes, strict=True):
-        times_wrong[test] += one.predicted != own[test]
-    scores = [one.scores for one in first if one.scores is not None]
-    selected = [one.selected for one in outcomes if one.selected is not None]
-    return CrossValidatedError(
-        fold_errors=np.array([losses[:, test].mean(axis=1) for _, test in folds]).T,
-        own_probability=own_probability,
-        predicted=predicted,
-        own=own,
-        scores=_gathered(folds, scores) if len(scores) == len(folds) else None,
+    unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
+    # The first folds are the same with and without repeats.
+    seeds = [random_state + r if is_integer(random_state) else random_state for r in range(n_repeats)]
+    folds = [dealt_folds(own, unit, int(n_folds), seed) for seed in seeds]
+    weights = weights_of_units(own, unit)
+    scores = out_of_bag_scores(model, X) if calibrated else None
+    if scores is not None and np.isfinite(scores).all():
+        probabilities = steps_of(model)[-1].oob_proba_
+        return _counted(LeftOutScores(scores, own, weights, folds[0]), probabilities, is_out_of_bag=True)
+    known, fresh = None if groups is None else unit, predicting_copy(model)
+    outcomes = [without_each_fold(_outcome, fresh, X, y, fold, groups=known, n_jobs=n_jobs) for fold in folds]
+    repeats = [
+        _joined(fold, of_fold, own, weights, calibrated=calibrated)
+        for fold, of_fold in zip(folds, outcomes, strict=True)
+    ]
+    selected = [one.selected for of_fold in outcomes for one in of_fold if one.selected is not None]
+    return replace(
+        repeats[0],
+        times_wrong=np.sum([one.times_wrong for one in repeats], axis=0),
         n_repeats=int(n_repeats),
-        times_wrong=times_wrong,
-        selection_frequency=np.mean(selected, axis=0) if len(selected) == len(outcomes) else None,
-        weights=None if groups is None else weights_of_units(own, groups),
+        selection_frequency=np.mean(selected, axis=0) if selected else None,
     )
-
-
-def _gathered(folds: list[tuple[IntArray, IntArray]], parts: list[Any]) -> Any:
-    """One array in the order of the samples, from an array for each fold."""
-    joined = np.concatenate(parts)
-    found = np.empty_like(joined)
-    found[np.concatenate([test for _, test in folds])] = joined
-    return found
 
 
 @dataclass(frozen=True)
@@ -255,21 +211,50 @@ class _Outcome:
 
     probabilities: FloatArray
     predicted: IntArray
-    scores: FloatArray | None
+    scores: FloatArray
     selected: BoolArray | None
 
 
-def _left_out(
-    fresh: Any, X: DataMatrix, y: np.ndarray, groups: IntArray | None, fold: tuple[IntArray, IntArray]
-) -> _Outcome:
-    """Fit a model without a fold and predict it."""
-    train, test = fold
-    left_out = part_for(fresh, X, test, train)
-    fitted = fit_on_rows(fresh, X, y, train, groups=groups)
-    scores = in_memory(fitted.decision_function(left_out)) if hasattr(fitted, "decision_function") else None
-    predicted = np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out)))
-    probabilities = in_memory(fitted.predict_proba(left_out))
-    return _Outcome(probabilities, predicted, scores, _selected(fitted))
+def _outcome(fitted: Any, left_out: Any) -> _Outcome:
+    return _Outcome(
+        probabilities=in_memory(fitted.predict_proba(left_out)),
+        predicted=np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out))),
+        scores=decision_scores(fitted, left_out),
+        selected=_selected(fitted),
+    )
+
+
+def _joined(
+    fold: IntArray, outcomes: list[_Outcome], own: IntArray, weights: FloatArray, *, calibrated: bool
+) -> CrossValidatedError:
+    """All folds of one repeat."""
+    probabilities, predicted, scores = (
+        in_order_of_samples(fold, [getattr(one, name) for one in outcomes])
+        for name in ("probabilities", "predicted", "scores")
+    )
+    left_out = LeftOutScores(scores, own, weights, fold)
+    return _counted(left_out, probabilities, None if calibrated else predicted)
+
+
+def _counted(
+    left_out: LeftOutScores, probabilities: FloatArray, predicted: IntArray | None = None, **more: Any
+) -> CrossValidatedError:
+    """Errors of the randomized rule and of the predicted labels, by default of the calibrated decision."""
+    scores = left_out.logits if predicted is None else left_out.scores
+    predicted = left_out.predicted if predicted is None else predicted
+    own, fold = left_out.own, left_out.fold
+    own_probability = probabilities[np.arange(len(own)), own]
+    losses = np.array([1.0 - own_probability, predicted != own])
+    return CrossValidatedError(
+        fold_errors=np.array([losses[:, fold == name].mean(axis=1) for name in np.unique(fold)]).T,
+        own_probability=own_probability,
+        predicted=predicted,
+        own=own,
+        times_wrong=(predicted != own).astype(np.intp),
+        left_out=left_out,
+        scores=0.5 * (scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores,
+        **more,
+    )
 
 
 def _selected(fitted: Any) -> BoolArray | None:

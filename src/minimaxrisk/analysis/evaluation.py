@@ -35,7 +35,7 @@ from minimaxrisk._utils.rounding import outward, percent
 from minimaxrisk._utils.sklearn_private import check_classifier
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
-from minimaxrisk.estimators.prediction_sets import ScoresOf
+from minimaxrisk.estimators.prediction_sets import has_scores, scores_of
 from minimaxrisk.guarantees.certified import SETS, can
 from minimaxrisk.guarantees.counting import clopper_pearson_limit, one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
@@ -416,13 +416,12 @@ def evaluate(
             "X and y are the training data of the model, and errors on them say nothing about new samples; "
             "pass samples of another cohort, or use error_bound(model, X, y) for what these can tell."
         )
-    ranking = ScoresOf(judged)
-    scores = ranking.scores(X).T if ranking.are_known else None
+    scores = scores_of(judged, X) if has_scores(judged) else None
     said = Said(np.asarray(judged.classes_).tolist(), named, scores)
     if has_sets:
         said = replace(
             said,
-            probabilities=model.probabilities(X),
+            probabilities=model.predict_proba(X),
             is_possible=model.predict_set(X),
             set_confidence=model.confidence,
         )

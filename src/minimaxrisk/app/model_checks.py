@@ -14,7 +14,9 @@ from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
+from minimaxrisk.estimators.prediction_sets import decision_scores
 from minimaxrisk.guarantees.certified import columns_read_by
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE
 from minimaxrisk.problem.rule import LinearRule
 
 Classifier = (
@@ -203,6 +205,23 @@ def _check_preparation(saved: Any, n_columns: int) -> None:
             check_array("means of training_scale", means, FLOATS, (len(columns),))
     if hashes is not None:
         check_array("sample_hashes", hashes, "u", (None,))
+    if saved.calibration is not None:
+        _check_calibration(saved.calibration, len(saved.classifier.classes_))
+
+
+def _check_calibration(calibration: Any, n_classes: int) -> None:
+    """Check the calibrated decision and the margins of validation folds."""
+    check_array("offsets of the calibration", calibration.offsets, FINITE, (n_classes,))
+    n = np.size(calibration.own)
+    check_array("classes of the calibration", calibration.own, WHOLE, (n,))
+    if n and not (calibration.own.min() >= 0 and calibration.own.max() < n_classes):
+        raise ValueError("the calibration is about other classes")
+    for name in ("own_margins", "weights"):
+        check_array(f"{name} of the calibration", getattr(calibration, name), FINITE, (n,))
+    for name in ("slope", "step"):
+        value = getattr(calibration, name)
+        if not isinstance(value, int | float | np.floating) or not 0.0 <= value < np.inf:
+            raise TypeError(f"{name} of the calibration is not a number of at least 0")
 
 
 def _check_use(saved: Any, n_columns: int) -> None:
@@ -216,9 +235,11 @@ def _check_use(saved: Any, n_columns: int) -> None:
         probabilities = saved.classifier.predict_proba(prepared)
         if saved.training_scale is not None:
             saved.training_scale.compare(X)
-        if saved.left_out is not None:
-            saved.left_out.calibration().probabilities(probabilities)
-            saved.left_out.p_values(prepared)
+        if saved.calibration is not None:
+            scores = decision_scores(saved.classifier, prepared)
+            decided = saved.calibration.probabilities(scores)
+            check_array("calibrated probabilities", decided, FINITE, probabilities.shape)
+            saved.calibration.sets(scores, SET_CONFIDENCE)
     if (
         probabilities.shape != (1, len(saved.classifier.classes_))
         or not abs(probabilities.sum() - 1.0) < 1e-6

@@ -39,8 +39,9 @@ from minimaxrisk.app.training_samples import attached, detached
 from minimaxrisk.checks.scales import MOSTLY_MISSING, share_missing
 from minimaxrisk.checks.training_scale import TrainingScale
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.prediction_sets import decision_scores
 from minimaxrisk.guarantees.certified import check_supported, columns_read_by, has_proof
-from minimaxrisk.guarantees.left_out import LeftOut
+from minimaxrisk.guarantees.left_out import Calibration
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_types"]
 
@@ -52,8 +53,8 @@ DESCRIBED = (
     *("versions", "target", "fingerprint", "unlabelled", "groups", "batch", "reading", "command"),
     "is_detached",
 )
-PARTS = ("classifier", "imputer", "scaler", "left_out", "training_scale", "sample_hashes")
-AS_DICTIONARIES: Mapping[str, Any] = {"left_out": LeftOut, "training_scale": TrainingScale}
+PARTS = ("classifier", "imputer", "scaler", "calibration", "training_scale", "sample_hashes")
+AS_DICTIONARIES: Mapping[str, Any] = {"calibration": Calibration, "training_scale": TrainingScale}
 PACKAGES = ("minimaxrisk", "numpy", "scipy", "scikit-learn", "highspy", "skops")
 IN_PARTS = (
     "pass SavedModel(last_step, feature_names, target, fingerprint(X, y, feature_names)), where last_step is "
@@ -85,9 +86,10 @@ TRUSTED_BESIDE = (
     "scipy.sparse._csr.csr_matrix",
     "minimaxrisk.estimators.l1_svm.L1SVMClassifier",
     "minimaxrisk.estimators.prediction_sets.PredictionSets",
-    "minimaxrisk.estimators.prediction_sets.ScoresOf",
     "minimaxrisk.estimators.selector.MinimaxRiskSelector",
-    "minimaxrisk.guarantees.left_out.LeftOut",
+    "minimaxrisk.guarantees.calibrated_decision.CalibratedDecision",
+    "minimaxrisk.guarantees.left_out.Calibration",
+    "minimaxrisk.guarantees.left_out.LeftOutScores",
 )
 
 
@@ -110,9 +112,10 @@ class SavedModel:
         Fills missing values as in training; None for a model that refuses them.
     scaler : ClippedScaler or None, default=None
         Clips the columns before the classifier sees them; None for columns as they are.
-    left_out : LeftOut or None, default=None
-        Scores of the training samples by fits that have not seen them, and the rules of these fits, which
-        sets of labels and probabilities need; ``minimaxrisk fit --out`` stores them.
+    calibration : Calibration or None, default=None
+        The calibrated decision, and for each training sample its class and its rounded margin when it was
+        left out, sorted by class and margin. Prediction sets need these; ``minimaxrisk fit --out`` stores
+        them.
     training_scale : TrainingScale or None, default=None
         The scale of the selected columns in training, filled and not yet scaled, with which new samples are
         compared. None for a model that uses no column.
@@ -162,7 +165,7 @@ class SavedModel:
     fingerprint: str
     imputer: SimpleImputer | None = None
     scaler: ClippedScaler | None = None
-    left_out: LeftOut | None = None
+    calibration: Calibration | None = None
     training_scale: TrainingScale | None = None
     sample_hashes: np.ndarray | None = None
     groups: str | None = None
@@ -231,6 +234,25 @@ class SavedModel:
         if self.scaler is not None:
             X = self.scaler.transform(_as_fitted(self.scaler, X))
         return _as_fitted(self.classifier, X)
+
+    def predict(self, X: DataMatrix) -> np.ndarray:
+        """Predict as ``minimaxrisk predict`` does: the class with the largest calibrated probability.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The columns ``feature_names``, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels; those of the classifier's own rule for a model without ``calibration``.
+        """
+        features = self.prepared(X)
+        if self.calibration is None:
+            return np.asarray(self.classifier.predict(features))
+        scores = decision_scores(self.classifier, features)
+        return np.asarray(self.classifier.classes_[self.calibration.predict(scores)])
 
     def filled(self, X: DataMatrix) -> DataMatrix:
         """The table without gaps and not yet scaled, as ``training_scale`` compares it.

@@ -1,22 +1,19 @@
-"""Sets of labels in place of one: for each instance those that left-out samples do not exclude."""
+"""The calibrated decision of any classifier, with sets of the classes that it cannot exclude."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed, parameters_by_keyword
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, to_numpy
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, to_numpy
 from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.notices import one_warning, warn
-from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk._utils.sklearn_private import (
     HasMethods,
     Interval,
@@ -25,20 +22,22 @@ from minimaxrisk._utils.sklearn_private import (
     fit_with,
     fresh_copy,
     num_samples,
+    steps_of,
 )
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.certified import MEMBERS, SETS, Estimator, can
 from minimaxrisk.guarantees.left_out import (
-    LeftOut,
-    dealt_folds,
+    Calibration,
+    LeftOutScores,
     in_words,
-    is_in_set,
     needed_to_exclude,
     weights_of_units,
 )
-from minimaxrisk.samples.parts import columns_for, fit_on_rows, groups_for_fit
+from minimaxrisk.guarantees.posed_fit import is_label_free
+from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_each_fold
+from minimaxrisk.samples.parts import groups_for_fit
 from minimaxrisk.samples.validation import (
     check_labels,
     check_new_data,
@@ -46,17 +45,21 @@ from minimaxrisk.samples.validation import (
     positions_of_labels,
 )
 
+SCORES = ("decision_function", "predict_proba")
+
 
 @parameters_by_keyword
 class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    r"""A classifier that says which labels it cannot exclude, and how probable each is.
+    r"""A classifier with calibrated probabilities, and with the classes that it cannot exclude.
 
-    One label is left ("sure"), several ("unsure"), or none ("unlike all classes"). The true label is in the
-    set with about the probability ``confidence``, in each class by itself, so that rare classes are not
-    sacrificed. ::
+    It fits any classifier, calibrates its scores with samples that a fit has not seen, and predicts the class
+    with the largest probability. In the prediction set one class is left ("sure"), several ("unsure"), or
+    none ("unlike all classes"). The true class is in the set with about the probability ``confidence``, in
+    each class by itself, so that rare classes are not sacrificed. ::
 
         model = PredictionSets(MinimaxRiskEnsembleClassifier(random_state=0)).fit(X, y)
-        model.predict_set(X_new), model.predict_words(X_new), model.probabilities(X_new)
+        model.predict(X_new), model.predict_proba(X_new)
+        model.predict_set(X_new), model.predict_words(X_new)
 
     Parameters
     ----------
@@ -67,9 +70,9 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How often a set is to hold the true label. It is used by ``predict_set`` alone: fit once, and set
         another one with ``set_params``.
     cv : int, default=10
-        Number of folds, at most that of samples or groups; each sample is judged by the fit without its fold.
-        An ensemble of this library needs no folds, unless in a pipeline: members that have not seen a sample
-        judge it.
+        Number of folds, at most that of samples or groups; each sample is scored by the fit without its fold.
+        An ensemble of this library needs no folds, alone or behind steps that do not look at labels: members
+        that have not seen a sample score it.
     n_jobs : int or None, default=None
         Processes among which the fits are shared, as in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -78,11 +81,13 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : classifier
-        Fitted on all samples; ``predict`` is its own.
+        Fitted on all samples.
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    left_out_ : LeftOut
-        The scores of the samples by fits that have not seen them, and these fits.
+    left_out_ : LeftOutScores
+        The scores of the samples by fits that have not seen them.
+    calibration_ : Calibration
+        The decision and the margins that new samples are compared with.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -91,7 +96,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Warns
     -----
     UserWarning
-        If a class has too few samples to be excluded at this confidence: 9 are needed at 90%, 19 at 95%.
+        By ``predict_set``, if a class has too few samples to be excluded at this confidence: 9 are needed at
+        90%, 19 at 95%.
 
     See Also
     --------
@@ -99,27 +105,21 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A label y is excluded if its p-value is at most 1 - ``confidence``. The p-value is the share of samples of
-    class y, the instance itself among them, whose score for y is no larger than that of the instance; each
-    sample is compared by a fit that has not seen it. For a new instance of class y the set holds y
+    The probability of a class is proportional to the exponential of its score times a slope, which all
+    classes share, plus an offset of the class. Slope and offsets are fitted to the scores of samples that a
+    fit has not seen.
 
-    * with a probability of at least 1 - 2a - (1 - F / n_y) / (F + 1) by a theorem [1]_, where a = 1 -
-      ``confidence``, F is the number of folds and n_y the number of samples of the class. It holds for any
-      classifier and distribution if samples of a class are independent, folds hold equal numbers of each
-      class, and a fit does not depend on the order of its samples. For an ensemble it is approximate;
-    * with a probability of about ``confidence`` in simulations: 0.895 or more at 0.9, in each class of 12
-      laws of 30 to 200 samples.
-
-    ``probabilities`` come from sigmoids that are fitted to the left-out scores, as by scikit-learn's
-    ``CalibratedClassifierCV``. There is no ``predict_proba``, since the label with the largest one need not
-    be that of ``predict``.
+    A class y is excluded if its p-value is at most 1 - ``confidence``. The p-value is the share of samples of
+    class y, the new one among them, whose margin is no larger than that of the new one [1]_. The margin is
+    the calibrated score of y less the largest one of the other classes. In simulations the set holds the true
+    class with a probability of 0.89 or more at 0.9, in each class of 12 distributions of 30 to 200 samples.
+    The predicted class joins a set of other classes, so that a set of one class is the predicted one.
 
     There are no sample weights: samples of a class have to be exchangeable.
 
     References
     ----------
-    .. [1] R. F. Barber, E. J. Candès, A. Ramdas, R. J. Tibshirani, "Predictive inference with the
-       jackknife+", Annals of Statistics 49, 2021. Class by class: ``minimaxrisk.guarantees.left_out``.
+    .. [1] V. Vovk, "Conditional validity of inductive conformal predictors", Machine Learning 92, 2013.
 
     Examples
     --------
@@ -136,7 +136,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """
 
     classes_: np.ndarray
-    left_out_: LeftOut
+    left_out_: LeftOutScores
+    calibration_: Calibration
     n_features_in_: int
     feature_names_in_: np.ndarray
 
@@ -167,7 +168,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=False)
     @one_warning()
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Fit the classifier, on all samples and without each fold.
+        """Fit the classifier on all samples and without each fold, and calibrate its scores.
 
         Parameters
         ----------
@@ -197,20 +198,19 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "groups. Sets and probabilities keep groups whole.",
                 CoverageWarning,
             )
-        left_out = judged(
+        left_out = left_out_scores(
             fitted, X, y, groups=groups, n_folds=self.cv, random_state=self.random_state, n_jobs=self.n_jobs
         )
-        self.estimator_, self.classes_, self.left_out_ = fitted, fitted.classes_, left_out
+        self.estimator_, self.classes_ = fitted, fitted.classes_
+        self.left_out_, self.calibration_ = left_out, left_out.calibration()
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
-        self._confidence_at_fit = self.confidence
-        warn_about_small_classes(left_out, self.classes_, self.confidence)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The labels that the classifier fitted on all samples names.
+        """Predict the class with the largest calibrated probability.
 
         Parameters
         ----------
@@ -222,9 +222,25 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The labels.
         """
-        check_is_fitted(self)
-        named: np.ndarray = self.estimator_.predict(X)
+        scores = self._scores(X)
+        named: np.ndarray = self.classes_[self.calibration_.predict(scores)]
         return named
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Estimate how probable each class is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Instances.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        scores = self._scores(X)
+        return self.calibration_.probabilities(scores)
 
     def p_values(self, X: Any) -> FloatArray:
         """The p-value of each label: small ones exclude it.
@@ -239,8 +255,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        seen = self._seen(X)
-        return self.left_out_.p_values(seen)
+        scores = self._scores(X)
+        return self.calibration_.p_values(scores)
 
     def predict_set(self, X: Any) -> BoolArray:
         """Which labels cannot be excluded at ``confidence``.
@@ -256,9 +272,9 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             True for labels in the set, in the order of ``classes_``.
         """
         check_confidence(self.confidence)  # which may have been set after the fit
-        found = is_in_set(self.p_values(X), self.confidence)
-        if self.confidence != self._confidence_at_fit:
-            warn_about_small_classes(self.left_out_, self.classes_, self.confidence)
+        scores = self._scores(X)
+        found = self.calibration_.sets(scores, self.confidence)
+        warn_about_small_classes(self.calibration_, self.classes_, self.confidence)
         return found
 
     def predict_words(self, X: Any) -> np.ndarray:
@@ -276,26 +292,9 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         return in_words(self.predict_set(X))
 
-    def probabilities(self, X: Any) -> FloatArray:
-        """How probable each label is, calibrated with left-out scores.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        seen = self._seen(X)
-        scores = final_scores(self.estimator_, seen)
-        return self.left_out_.calibration().probabilities(scores)
-
-    def _seen(self, X: Any) -> Any:
+    def _scores(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return as_judges_take_it(self.estimator_, X)
+        return decision_scores(self.estimator_, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -306,19 +305,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def as_judges_take_it(model: Any, X: Any) -> Any:
-    """Rules of an ensemble take checked arrays in memory; fitted estimators check for themselves."""
-    return check_new_data(model, to_numpy(computed(X))) if can(model, MEMBERS) else X
-
-
-def final_scores(model: Any, X: Any) -> FloatArray:
-    """Scores of the model of all samples, on the scale of those of its judges (n x K)."""
-    if can(model, MEMBERS):
-        return np.ascontiguousarray(model._fitted_rule().mean_scores(X).T)
-    return ScoresOf(model).scores(X).T
-
-
-def judged(
+def left_out_scores(
     model: Any,
     X: Any,
     y: Any,
@@ -327,92 +314,91 @@ def judged(
     n_folds: int = 10,
     random_state: Any = None,
     n_jobs: int | None = None,
-    keeps_rules: bool = False,
-) -> LeftOut:
-    """Judges of the samples that a fitted model learned from: its members, or fits without a fold.
-
-    With ``keeps_rules`` the judges of a certified model are rules alone, which are small and can be stored.
-    """
+) -> LeftOutScores:
+    """Scores of the samples that a fitted model learned from, by members or fits that have not seen them."""
     y = check_labels(X, y, groups=groups)
     own = positions_of_labels(y, model.classes_)
     unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
-    weights = weights_of_units(own, unit)
-    if can(model, MEMBERS):
-        judges, shares = model._judges()
-        return LeftOut.of(judges, shares, as_judges_take_it(model, X), own, weights)
-    fold = dealt_folds(own, unit, min(int(n_folds), int(unit.max()) + 1), check_random_state(random_state))
-    names = np.unique(fold[fold >= 0])
-    if len(model.classes_) < 2 or not len(names):
-        kind = "samples" if groups is None else "groups"
+    fold, weights = dealt_folds(own, unit, int(n_folds), random_state), weights_of_units(own, unit)
+    scores = out_of_bag_scores(model, X)
+    if scores is None:
+        _check_folds(model, len(np.unique(unit)), fold, "samples" if groups is None else "groups")
+        learner = fresh_copy(model, callback=None, verbose=False, certify=False)
+        known = None if groups is None else unit
+        parts = without_each_fold(decision_scores, learner, X, y, fold, groups=known, n_jobs=n_jobs)
+        scores = np.where(fold[:, None] < 0, np.nan, in_order_of_samples(fold, parts))
+    is_scored = np.isfinite(scores[:, 0])
+    scores = np.where(is_scored[:, None], scores, 0.0)
+    return LeftOutScores(scores, own, np.where(is_scored, weights, 0.0), fold)
+
+
+def _check_folds(model: Any, n_units: int, fold: Any, kind: str) -> None:
+    if len(model.classes_) < 2 or not (fold >= 0).any():
         raise ValueError(
             f"prediction sets need two {kind} of a class, one to leave out, and a second class; got "
-            f"{counted(int(unit.max()) + 1, kind[:-1])} and {len(model.classes_)} "
+            f"{counted(n_units, kind[:-1])} and {len(model.classes_)} "
             f"class{'es' * (len(model.classes_) != 1)}. Add {kind}."
         )
-    without = partial(_judge, model, X, y, None if groups is None else unit, keeps_rules=keeps_rules)
-    judges = parallel_map(without, [np.flatnonzero(fold != name) for name in names], n_jobs=n_jobs)
-    return LeftOut.of(judges, (fold[:, None] == names).astype(np.float64), X, own, weights)
 
 
-def _judge(
-    model: Any, X: Any, y: np.ndarray, groups: IntArray | None, rest: IntArray, *, keeps_rules: bool
-) -> Any:
-    """Fitted on the rest of the samples."""
-    learner = fresh_copy(model, callback=None, verbose=False, certify=False)
-    fitted = fit_on_rows(learner, X, y, rest, groups=groups)
-    return fitted._final()._fitted_rule() if keeps_rules else ScoresOf(fitted, rest)
+def out_of_bag_scores(model: Any, X: Any) -> FloatArray | None:
+    """Mean scores by members of an ensemble that have not seen the sample; NaN where all have (n x K).
 
-
-@dataclass(frozen=True)
-class ScoresOf:
-    """Scores of a fitted classifier: ``decision_function``, which has fewer ties, or ``predict_proba``.
-
-    ``learned`` are the samples that it was fitted on, if these are not all.
+    None for other models, and for ensembles behind steps that may have looked at the labels.
     """
-
-    model: Any
-    learned: IntArray | None = None
-
-    @property
-    def columns(self) -> IntArray:
-        """All."""
-        return np.arange(self.model.n_features_in_)
-
-    @property
-    def _methods(self) -> list[str]:
-        return [name for name in ("decision_function", "predict_proba") if hasattr(self.model, name)]
-
-    @property
-    def are_known(self) -> bool:
-        return bool(self._methods)
-
-    def scores(self, X: Any) -> FloatArray:
-        """Scores of every class for every row of X (K x n)."""
-        n_classes = len(self.model.classes_)
-        if self.learned is not None:
-            X = columns_for(self.model, X, self.learned)
-        # With three classes there are as many pairs as classes.
-        settings = self.model.get_params() if hasattr(self.model, "get_params") else {}
-        is_of_pairs = any(
-            name.endswith("decision_function_shape") and value == "ovo" for name, value in settings.items()
-        )
-        for name in self._methods:
-            if is_of_pairs and name == "decision_function":
-                continue
-            found: FloatArray = np.asarray(in_memory(getattr(self.model, name)(X)), dtype=np.float64)
-            if found.ndim == 1 and n_classes == 2:
-                return np.vstack([-found, found])
-            if found.ndim == 2 and found.shape[1] == n_classes:
-                return found.T
-        raise ValueError(
-            f"{type(self.model).__name__} has no score for each class; use a classifier with "
-            "decision_function or predict_proba, such as one with decision_function_shape='ovr'."
-        )
+    *before, last = steps_of(model)
+    if not (can(last, MEMBERS) and all(map(is_label_free, before))):
+        return None
+    rows = _as_members_take_it(last, X if not before else model[:-1].transform(X))
+    rules, shares = last._judges()
+    scores = np.einsum("ib,bki->ik", shares, np.stack([rule.scores(rows) for rule in rules]))
+    return np.where(shares.any(axis=1)[:, None], scores, np.nan)
 
 
-def warn_about_small_classes(left_out: LeftOut, classes: np.ndarray, confidence: float) -> None:
+def decision_scores(model: Any, X: Any) -> FloatArray:
+    """The score of each class that is calibrated: of an ensemble the mean of its members' scores (n x K)."""
+    *before, last = steps_of(model)
+    if not can(last, MEMBERS):
+        return scores_of(model, X)
+    rows = _as_members_take_it(last, X if not before else model[:-1].transform(X))
+    return np.ascontiguousarray(last._fitted_rule().mean_scores(rows).T)
+
+
+def _as_members_take_it(ensemble: Any, X: Any) -> Any:
+    """The rules of an ensemble take checked arrays in memory."""
+    return check_new_data(ensemble, to_numpy(computed(X)))
+
+
+def has_scores(model: Any) -> bool:
+    """Whether a fitted classifier has ``decision_function`` or ``predict_proba``."""
+    return any(hasattr(model, name) for name in SCORES)
+
+
+def scores_of(model: Any, X: Any) -> FloatArray:
+    """Scores of a fitted classifier: ``decision_function``, which has fewer ties, or ``predict_proba``."""
+    n_classes = len(model.classes_)
+    # With three classes there are as many pairs as classes.
+    settings = model.get_params() if hasattr(model, "get_params") else {}
+    is_of_pairs = any(
+        name.endswith("decision_function_shape") and value == "ovo" for name, value in settings.items()
+    )
+    for name in SCORES:
+        if not hasattr(model, name) or (is_of_pairs and name == "decision_function"):
+            continue
+        found: FloatArray = np.asarray(in_memory(getattr(model, name)(X)), dtype=np.float64)
+        if found.ndim == 1 and n_classes == 2:
+            return np.column_stack([-found, found])
+        if found.ndim == 2 and found.shape[1] == n_classes:
+            return found
+    raise ValueError(
+        f"{type(model).__name__} has no score for each class; use a classifier with decision_function or "
+        "predict_proba, such as one with decision_function_shape='ovr'."
+    )
+
+
+def warn_about_small_classes(calibration: Calibration, classes: np.ndarray, confidence: float) -> None:
     """Classes that no set can exclude."""
-    small = classes[left_out.too_small(confidence)]
+    small = classes[calibration.too_small(confidence)]
     if len(small):
         has, it = ("has", "it") if len(small) == 1 else ("have", "them")
         warn(

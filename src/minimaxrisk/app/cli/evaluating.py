@@ -28,7 +28,6 @@ from minimaxrisk.checks.findings import veto_text
 from minimaxrisk.checks.names import source_findings
 from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.checks.training_scale import ScaleComparison
-from minimaxrisk.estimators.prediction_sets import ScoresOf
 from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words
 from minimaxrisk.inspection.canvas import by_importance
@@ -159,16 +158,14 @@ def _drift(new: NewSamples) -> str:
 
 def _said(new: NewSamples, console: Console) -> Said:
     """What the model says, its labels as text, as the file has them."""
-    classifier, features = new.saved.classifier, new.features
-    without = "Probabilities and sets of classes are not judged"
-    probabilities, is_possible = new.judged(SET_CONFIDENCE, console, without=without)
+    decided = new.decided(SET_CONFIDENCE, console)
     return Said(
-        [str(label) for label in classifier.classes_.tolist()],
-        classifier.predict(features).astype(str).astype(object),
-        ScoresOf(classifier).scores(features).T,
-        probabilities,
-        is_possible,
-        None if probabilities is None else SET_CONFIDENCE,
+        [str(label) for label in new.saved.classifier.classes_.tolist()],
+        decided.labels.astype(str).astype(object),
+        decided.scores,
+        decided.probabilities,
+        decided.is_possible,
+        None if decided.probabilities is None else SET_CONFIDENCE,
     )
 
 

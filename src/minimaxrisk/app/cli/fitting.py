@@ -21,8 +21,9 @@ from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
 from minimaxrisk.app.cli.training import (
     Together,
     Trained,
+    calibration_of,
+    cross_validated,
     guarantee_of,
-    left_out_of,
     permutation_of,
     report_on_data,
     report_on_model,
@@ -104,16 +105,18 @@ def fit_and_write(
     clock.begin("permutation test")
     test = permutation_of(trained, wanted, console)
     clock.begin("guarantee")
-    guarantee = guarantee_of(trained, wanted, console, has_report=has_report)
+    guarantee = guarantee_of(trained, wanted, console)
+    clock.begin("cross-validation")
+    folds = cross_validated(trained, wanted, console) if has_report or outputs.model is not None else None
     seconds = clock.end()
 
-    asked, wanted = wanted, replace(wanted, permutation_result=test, guarantee=guarantee or False)
+    wanted = replace(wanted, permutation_result=test, cross_validation=folds, guarantee=guarantee or False)
     if not has_report:
-        wanted = replace(wanted, n_folds=0, n_radii=0, is_brief=True)
+        wanted = replace(wanted, n_folds=0, cross_validation=None, n_radii=0, is_brief=True)
     findings = gather(trained.fit, study, wanted, together, console)
     console.note_unused_answers()
-    left_out = None if outputs.model is None else left_out_of(trained, asked, console)
-    model = replace(model, left_out=left_out)
+    calibration = None if folds is None else calibration_of(trained, folds, console)
+    model = replace(model, calibration=calibration)
     write_findings(findings, model, study, outputs, annotations=annotations, console=console, seconds=seconds)
     if outputs.model is not None:
         save_model(model, outputs.model)

@@ -26,14 +26,23 @@ from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.storage import SavedModel, fingerprint, sample_hashes
 from minimaxrisk.checks.findings import NOTE, VETO, Finding
 from minimaxrisk.checks.training_scale import ScaleComparison
-from minimaxrisk.estimators.prediction_sets import final_scores
+from minimaxrisk.estimators.prediction_sets import decision_scores, scores_of
 from minimaxrisk.guarantees.certified import columns_read_by
-from minimaxrisk.guarantees.left_out import is_in_set
 
 REFUSES = "--strict refuses such files."
 # Samples of a cohort for each odd one, below which these cast doubt on all: a few odd patients are part of a
 # cohort, many were measured otherwise.
 MOST_ODD = 5
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Predicted labels and the scores behind them; the rest is None without a calibrated decision."""
+
+    labels: np.ndarray
+    scores: FloatArray
+    probabilities: FloatArray | None = None
+    is_possible: BoolArray | None = None
 
 
 @dataclass(frozen=True)
@@ -106,33 +115,27 @@ class NewSamples:
     def _names(self, which: BoolArray) -> list[str]:
         return [str(name) for name in self.study.sample_names[which]]
 
-    def judged(
-        self, confidence: float, console: Console, *, without: str
-    ) -> tuple[FloatArray | None, BoolArray | None]:
-        """How probable each class is, and which classes are possible, as far as left-out samples tell.
+    def decided(self, confidence: float, console: Console) -> Decided:
+        """Labels, probabilities and possible classes by the calibrated decision.
 
-        ``without`` begins the note where the model file has none.
+        A model file without one gives the labels of the classifier's own rule alone.
         """
-        left_out = self.saved.left_out
-        if left_out is None:
+        classifier, calibration = self.saved.classifier, self.saved.calibration
+        if calibration is None:
             console.note(
-                f"{without}: the model file has no left-out scores. "
-                "minimaxrisk fit --out stores them, unless --folds is 0."
+                "The model file has no calibrated decision: predictions are those of the classifier's own "
+                "rule, without probabilities and possible classes. minimaxrisk fit --out stores "
+                "the decision, unless --folds is 0 or a class has a single sample."
             )
-            return None, None
-        scores = final_scores(self.saved.classifier, self.features)
-        probabilities = left_out.calibration().probabilities(scores)
-        read, judges = self.columns, left_out.judges
-        others = [] if read is None else [np.setdiff1d(judge.columns, read) for judge in judges]
-        missing = len(np.unique(np.concatenate(others))) if others else 0
-        if missing:
-            console.note(
-                "Which classes are possible is not told. That takes classifiers that were fitted without a "
-                "part of the training data each, and these use "
-                f"{counted(missing, 'column')} more than the model. Leave out --only-used for it."
-            )
-            return probabilities, None
-        return probabilities, is_in_set(left_out.p_values(self.features), confidence)
+            scores = scores_of(classifier, self.features)
+            return Decided(classifier.predict(self.features), scores)
+        scores = decision_scores(classifier, self.features)
+        return Decided(
+            labels=np.asarray(classifier.classes_)[calibration.predict(scores)],
+            scores=calibration.logits(scores),
+            probabilities=calibration.probabilities(scores),
+            is_possible=calibration.sets(scores, confidence),
+        )
 
     def are_known(self) -> BoolArray:
         """Which samples are training samples.

@@ -39,7 +39,8 @@ DIGITS = 4  # of probabilities
 class Predictions:
     """One row per sample, and a bound on the error of the randomized rule where the radii allow one.
 
-    ``is_possible`` are the sets of labels. They and ``probabilities`` are None if the model cannot tell.
+    ``labels`` are the classes with the largest ``probabilities``, and ``is_possible`` the prediction sets.
+    Without a calibrated decision both are None, and the labels are those of the classifier's own rule.
     """
 
     samples: np.ndarray
@@ -123,13 +124,15 @@ def predict_and_write(
     known = new.are_known()
     if known.any():
         console.report([_already_known(study, known)])
-    probabilities, is_possible = _possible(new, scale, confidence, console)
+    decided = new.decided(confidence, console)
+    if decided.is_possible is not None:
+        console.note(_how_many_are_sure(decided.is_possible, scale, confidence))
     found = Predictions(
         samples=study.sample_names,
-        labels=classifier.predict(features),
+        labels=decided.labels,
         draws=classifier.predict_proba(features),
-        probabilities=probabilities,
-        is_possible=is_possible,
+        probabilities=None if decided.probabilities is None else decided.probabilities.round(DIGITS),
+        is_possible=decided.is_possible,
         classes=classifier.classes_,
         scale=scale,
         bound=_bound(new, scale, known, console),
@@ -152,18 +155,11 @@ def certainty(is_possible: np.ndarray, scale: ScaleComparison | None) -> np.ndar
     return words if scale is None else np.where(scale.differs, UNLIKE_TRAINING, words)
 
 
-def _possible(
-    new: NewSamples, scale: ScaleComparison | None, confidence: float, console: Console
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """How probable each class is, and which are possible, with a note on how many predictions are sure."""
-    without = "Neither probabilities nor possible classes are given"
-    probabilities, is_possible = new.judged(confidence, console, without=without)
-    if is_possible is not None:
-        words, n = certainty(is_possible, scale), len(is_possible)
-        kinds = [SURE, UNSURE, UNLIKE, *[UNLIKE_TRAINING] * (UNLIKE_TRAINING in words)]
-        told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in kinds)
-        console.note(f"Of {counted(n, 'sample')}, at {percent(confidence)}: {told}.")
-    return None if probabilities is None else probabilities.round(DIGITS), is_possible
+def _how_many_are_sure(is_possible: np.ndarray, scale: ScaleComparison | None, confidence: float) -> str:
+    words, n = certainty(is_possible, scale), len(is_possible)
+    kinds = [SURE, UNSURE, UNLIKE, *[UNLIKE_TRAINING] * (UNLIKE_TRAINING in words)]
+    told = ", ".join(f"{int((words == kind).sum())} {kind}" for kind in kinds)
+    return f"Of {counted(n, 'sample')}, at {percent(confidence)}: {told}."
 
 
 def _already_known(study: Study, known: np.ndarray) -> Finding:

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import typer
 
 from minimaxrisk._utils.arguments import listed
-from minimaxrisk.analysis.cross_validation import sizes_of_classes
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, printable
 from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
@@ -107,24 +105,14 @@ def report_and_write(
 
 
 def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, console: Console) -> Findings:
-    """The numbers, with progress and a note where there are fewer folds than asked for."""
+    """The numbers, with progress."""
     with console.stages("report") as part, console.warnings_as_notes():
         names = {"feature_names": study.feature_names, "sample_names": study.sample_names}
         subject = Subject.of(fit, strata=together.strata, as_read=study.X, **names)
         wanted = replace(wanted, progress=part.begin, warnings=tuple(console.findings))
         findings = findings_of(subject, wanted)
     console.report(findings.warnings[len(console.findings) :])
-    findings = replace(findings, warnings=tuple(console.findings))
-    folds = findings.cross_validation
-    if folds is not None and folds.n_folds < wanted.n_folds:
-        sizes = sizes_of_classes(fit.model, study.y, together.groups)
-        rarest = str(fit.model.classes_[int(np.argmin(sizes))])
-        what = "samples" if together.groups is None else "groups of samples"
-        console.note(
-            f"The cross-validation has {min(sizes)} folds instead of {wanted.n_folds}, because class "
-            f"{rarest!r} has only {min(sizes)} {what}."
-        )
-    return findings
+    return replace(findings, warnings=tuple(console.findings))
 
 
 def write_findings(

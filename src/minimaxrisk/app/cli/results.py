@@ -114,9 +114,10 @@ def _left_out(findings: Findings) -> list[str]:
     folds, rates = findings.cross_validation, "left-out, by class"
     if folds is None:
         return []
-    texts = [misclassified(folds.n_wrong, len(folds.own))]
-    if folds.left_out is not None:
-        texts = [f"{texts[0]};", sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE)]
+    texts = [
+        f"{misclassified(folds.n_wrong, len(folds.own))};",
+        sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE),
+    ]
     return [*_lines("cross-validation", *texts), *_lines(rates, *_rates(findings))]
 
 
@@ -213,7 +214,7 @@ def _left_out_as_json(findings: Findings) -> dict[str, Any] | None:
         "balanced_accuracy": findings.left_out and findings.left_out.balanced_accuracy,
         "by_class": {one.name: one.rates for one in findings.classes},
         "by_probability": folds.by_probability(),
-        "sets": folds.left_out and _sets_as_json(folds.left_out, findings.data.classes),
+        "sets": _sets_as_json(folds.left_out, findings.data.classes),
     }
 
 
@@ -325,7 +326,7 @@ def _worst_case(trained: Trained, findings: Findings) -> list[str]:
         if findings.permutation is None:
             meaning.append(f"noise can score low too: {COMMAND_LINE.permutations} shows how low")
     elif fit.predict_bound is not None:
-        meaning.append(f"{at_most(fit.predict_bound)} bounds that of {PREDICT}")
+        meaning.append(f"{at_most(fit.predict_bound)} bounds that of {PREDICT} without calibration")
     lines = [
         *_lines("worst-case error R*", *meaning),
         *_lines("certified", f"{lower} <= R* <= {upper}, {checked}"),

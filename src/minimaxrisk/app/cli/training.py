@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.rounding import outward
 from minimaxrisk.analysis.batches import check_batches
-from minimaxrisk.analysis.cross_validation import sizes_of_classes
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.data import evidence_of, findings_of_batches, training_scale
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console
@@ -22,7 +22,12 @@ from minimaxrisk.app.cli.options import SampleColumns
 from minimaxrisk.app.cli.stored import as_in_training, filled, groups_of
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.messages import COMMAND_LINE, spelled
-from minimaxrisk.app.report.gathering import Wanted, bound_for_new_samples
+from minimaxrisk.app.report.gathering import (
+    Wanted,
+    bound_for_new_samples,
+    cross_validation_of,
+    learner_of,
+)
 from minimaxrisk.app.storage import (
     SavedModel,
     current_versions,
@@ -35,13 +40,15 @@ from minimaxrisk.checks.run import findings_of_model, findings_of_table
 from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.estimators.prediction_sets import judged, warn_about_small_classes
-from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, HISTORY, can
-from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, LeftOut
+from minimaxrisk.estimators.prediction_sets import warn_about_small_classes
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, HISTORY, can, columns_read_by
+from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, Calibration
 from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 
+NOT_CALIBRATED = "The decision is not calibrated {why}."
+RULE_ALONE = "Predictions are those of the classifier's own rule, without probabilities and possible classes."
 IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 
 
@@ -214,15 +221,12 @@ def permutation_of(trained: Trained, wanted: Wanted, console: Console) -> Permut
         )
 
 
-def guarantee_of(
-    trained: Trained, wanted: Wanted, console: Console, *, has_report: bool
-) -> ErrorBound | None:
-    """What can be said about new samples; a report compares it with bounds that take longer."""
+def guarantee_of(trained: Trained, wanted: Wanted, console: Console) -> ErrorBound | None:
+    """What can be said about new samples."""
     if not (wanted.guarantee and verify(trained.fit).valid):
         return None
     with console.stages("guarantee"):
-        n_folds = wanted.n_folds if has_report else 0
-        return bound_for_new_samples(trained.fit, wanted, n_folds=n_folds)
+        return bound_for_new_samples(trained.fit, learner_of(trained.fit), wanted)
 
 
 def with_prevalence(wanted: Wanted, study: Study) -> Wanted:
@@ -248,23 +252,22 @@ def shares_by_label(labels: Sequence[Any], given: Mapping[str, float], source: P
     return {label_of.get(name, name): share for name, share in shares.items()}
 
 
-def left_out_of(trained: Trained, wanted: Wanted, console: Console) -> LeftOut | None:
-    """What ``predict`` needs to say which classes are possible; None without folds or samples for them."""
-    fit = trained.fit
-    if not wanted.n_folds or sizes_of_classes(fit.model, fit.y, trained.together.groups).max() < 2:
-        return None
-    with console.stages("left-out scores"), console.warnings_as_notes():
-        found = judged(
-            fit.learner,
-            fit.X_transformed,
-            np.asarray(fit.y),
-            groups=trained.together.groups,
-            n_folds=wanted.n_folds,
-            random_state=wanted.random_state,
-            n_jobs=wanted.n_jobs,
-            keeps_rules=True,
-        )
-        warn_about_small_classes(found, fit.model.classes_, SET_CONFIDENCE)
+def cross_validated(trained: Trained, wanted: Wanted, console: Console) -> CrossValidatedError | None:
+    """The one cross-validation, from which a report and the model file are made; None without folds."""
+    with console.stages("cross-validation"), console.warnings_as_notes():
+        found, reason = cross_validation_of(trained.fit, learner_of(trained.fit), wanted)
+    if found is None:
+        why = "without folds" if reason is None else f"because {reason.removesuffix('.')}"
+        console.note(f"{NOT_CALIBRATED.format(why=why)} {RULE_ALONE}")
+    return found
+
+
+def calibration_of(trained: Trained, folds: CrossValidatedError, console: Console) -> Calibration:
+    """The calibrated decision for a model file, which must not give the values of single samples away."""
+    model = trained.fit.model
+    found = folds.left_out.calibration(trained.fit.X_transformed[:, columns_read_by(model)])
+    with console.warnings_as_notes():
+        warn_about_small_classes(found, model.classes_, SET_CONFIDENCE)
     return found
 
 

@@ -359,12 +359,15 @@ def about_cross_validation(findings: Findings, advice: Advice) -> str:
         return f"Not computed: {findings.cross_validation_skipped or f'{advice.folds} adds it.'}"
     low, high = result.approximate_interval()
     rough = "With so few samples this is a rough guide. " if high - low > WIDE else ""
+    how = f"a model that was fitted without it, in {result.n_folds} folds"
+    if result.is_out_of_bag:
+        how = f"members of the ensemble that had not seen it, calibrated in {result.n_folds} folds"
     return (
-        f"Every sample was predicted by a model that was fitted without it, in {result.n_folds} folds. "
-        f"{rough}Intervals would hold with 95% confidence if the outcomes were independent. They are not "
-        "independent, because the folds share their training samples. Choosing settings, features or samples "
-        "by looking at this error makes it too small. Samples from elsewhere, measured in another way, can "
-        "be misclassified far more often."
+        f"Every sample was predicted by {how}. The predicted class is the one with the largest calibrated "
+        f"probability, as in predict. {rough}Intervals would hold with 95% confidence if the outcomes were "
+        "independent. They are not independent, because the folds share their training samples. Choosing "
+        "settings, features or samples by looking at this error makes it too small. Samples from elsewhere, "
+        "measured in another way, can be misclassified far more often."
     )
 
 
@@ -460,12 +463,13 @@ def about_rivals(findings: Findings, advice: Advice, *, is_imputed: bool) -> lis
 def about_probabilities(findings: Findings) -> str:
     """What the probabilities are worth; empty without cross-validation."""
     result = findings.cross_validation
-    if result is None or result.calibrated_of_predicted is None:
+    if result is None:
         return ""
     n, mean = len(result.own), float(result.calibrated_of_predicted.mean())
     n_right = n - result.n_wrong
     return (
-        "Probabilities are calibrated: left-out scores tell how often a class with such a score is right. "
+        "Probabilities are calibrated with the scores of left-out samples, and the class with the largest "
+        "probability is predicted. "
         f"Over all {n:,} left-out samples the predicted class had a probability of {share(mean)} on average, "
         f"and {n_right:,} of them, {n_right / n:.1%}, were right. What predict_proba gives are scores, "
         "which need not match how often a class is right."
@@ -474,16 +478,16 @@ def about_probabilities(findings: Findings) -> str:
 
 def about_sets(findings: Findings) -> str:
     """How many left-out samples are sure; empty without cross-validation."""
-    left_out = None if findings.cross_validation is None else findings.cross_validation.left_out
-    if left_out is None:
+    if findings.cross_validation is None:
         return ""
+    left_out = findings.cross_validation.left_out
     text = (
         f"{capital(sure_or_not(left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE))}. A class is excluded if at "
         f"most {percent(1 - SET_CONFIDENCE)} of its left-out samples, this one among them, score as low. One "
         f"class left is “{SURE}”, several “{UNSURE}”, none “{UNLIKE}”. The own class is among those left in "
-        f"about {percent(SET_CONFIDENCE)}, in each class."
+        f"about {percent(SET_CONFIDENCE)}, in each class. The predicted class joins a set of other classes."
     )
-    small = [quoted(findings.data.classes[k]) for k in left_out.too_small(SET_CONFIDENCE)]
+    small = [quoted(findings.data.classes[k]) for k in left_out.calibration().too_small(SET_CONFIDENCE)]
     if small:
         has = "has" if len(small) == 1 else "have"
         needed = needed_to_exclude(SET_CONFIDENCE)

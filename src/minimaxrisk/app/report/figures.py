@@ -204,7 +204,7 @@ def roc_figure(findings: Findings) -> Figure | None:
 
 def reliability_figure(findings: Findings) -> Figure | None:
     """The probability of the predicted class beside how often it was right."""
-    if findings.cross_validation is None or findings.cross_validation.left_out is None:
+    if findings.cross_validation is None:
         return None
     bands = [one for one in findings.cross_validation.by_probability() if one.n_samples]
     stated = np.array([one.mean_stated for one in bands], dtype=float).round(4)

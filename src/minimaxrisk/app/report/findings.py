@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
@@ -24,7 +23,6 @@ from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.checks.contrasts import Contrasts
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
-from minimaxrisk.guarantees.certified import MEMBERS, can
 from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -216,14 +214,6 @@ def tabulate_features(
     )
 
 
-def training_predictions(model: Any, X: DataMatrix, own: IntArray) -> tuple[BoolArray, FloatArray]:
-    """Whether ``predict`` errs on each sample, and the probability of the sample's own label."""
-    # Members draw no labels.
-    arg_max = model if can(model, MEMBERS) else copy(model).set_params(deterministic=True)
-    wrong = np.searchsorted(model.classes_, arg_max.predict(X)) != own
-    return wrong, model.predict_proba(X)[np.arange(len(own)), own]
-
-
 def summarise_classes(
     model: Any,
     own: IntArray,
@@ -289,7 +279,7 @@ class WronglyNamed:
     name: str
     own: str
     named: str
-    probability: float | None
+    probability: float
     n_times: int
 
 
@@ -312,7 +302,7 @@ class LeftOut:
 
     confusion: IntArray
     names: tuple[str, ...]
-    margins: FloatArray | None  # None where the model has no scores
+    margins: FloatArray
     balanced_accuracy: float  # mean over the classes of the share that was predicted correctly
     n_repeats: int
     errors: tuple[WronglyNamed, ...]
@@ -322,13 +312,12 @@ class LeftOut:
 def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: list[str]) -> LeftOut:
     """Errors come with those first that were wrong most often, and then the most surely."""
     classes = [str(label) for label in model.classes_]
-    times, margins = found.times_wrong, None if found.scores is None else _margins(found.scores, found.own)
-    probability = found.calibrated_of_own
-    order = np.lexsort((found.own_probability if probability is None else probability, -times))
+    times, probability = found.times_wrong, found.calibrated_of_own
+    order = np.lexsort((probability, -times))
     return LeftOut(
         confusion=found.confusion(len(classes)),
         names=tuple(sample_names),
-        margins=margins,
+        margins=_margins(found.scores, found.own),
         balanced_accuracy=float(np.mean([found.recall(k) for k in range(len(classes))])),
         n_repeats=found.n_repeats,
         errors=tuple(
@@ -336,13 +325,13 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
                 name=sample_names[i],
                 own=classes[found.own[i]],
                 named=classes[found.predicted[i]],
-                probability=None if probability is None else float(probability[i]),
+                probability=float(probability[i]),
                 n_times=int(times[i]),
             )
             for i in order
             if times[i] > 0
         ),
-        curves=() if found.scores is None else _curves(found.scores, found.own, classes),
+        curves=_curves(found.scores, found.own, classes),
     )
 
 

@@ -18,7 +18,7 @@ from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import Rate, looked_for
 from minimaxrisk.app.report.explanations import Advice, Entry
 from minimaxrisk.app.report.findings import Findings
-from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, quoted, share_or_none, shortened
+from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, quoted, share, shortened
 from minimaxrisk.app.report.tables import FEW_FOLDS
 from minimaxrisk.app.report.vega import (
     DASHED,
@@ -233,7 +233,7 @@ def samples_to_look_at(findings: Findings) -> list[LookedAt]:
             name=shortened(one.name, LONGEST),
             own=shortened(one.own, LONGEST_CLASS),
             predicted=shortened(one.named, LONGEST_CLASS),
-            own_probability=share_or_none(one.probability),
+            own_probability=share(one.probability),
         )
         for one in findings.left_out.errors[:N_SAMPLES]
     ]
@@ -247,11 +247,7 @@ def about_samples(findings: Findings, advice: Advice) -> str:
         return "None stands out: too many are misclassified."
     if not findings.left_out.errors:
         return "None was misclassified when it was left out."
-    shown = [one.probability for one in findings.left_out.errors[:N_SAMPLES]]
-    return CALIBRATED if any(one is not None and one > 0.5 for one in shown) else ""
-
-
-CALIBRATED = "Probabilities are calibrated; predictions are made from scores, so the two may disagree."
+    return ""
 
 
 # ---- the picture
@@ -292,7 +288,7 @@ def scores_figure(findings: Findings) -> Figure | None:
     Of two classes it is the score of the second one, of more that of the own class minus the best other.
     """
     found, folds = findings.left_out, findings.cross_validation
-    if found is None or folds is None or found.margins is None or verdict.selected_nothing(findings):
+    if found is None or folds is None or verdict.selected_nothing(findings):
         return None
     classes, own, is_wrong = findings.data.classes, folds.own, folds.predicted != folds.own
     is_pair = len(classes) == 2
@@ -310,7 +306,7 @@ def scores_figure(findings: Findings) -> Figure | None:
             "s": found.names[i],
             "c": classes[own[i]],
             "o": classes[folds.predicted[i]],
-            "p": share_or_none(None if probability is None else float(probability[i])),
+            "p": share(float(probability[i])),
             "w": bool(is_wrong[i]),
         }
         for i, up in zip(drawn, lift, strict=True)

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import PredefinedSplit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import column_or_1d
 
@@ -27,10 +28,8 @@ from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare,
 from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
     cross_validated_error,
-    n_folds_possible,
     predicting_copy,
-    sizes_of_classes,
-    stratified_folds,
+    why_no_folds,
 )
 from minimaxrisk.analysis.data import evidence_of
 from minimaxrisk.analysis.minimax_risk_path import path_of
@@ -53,7 +52,6 @@ from minimaxrisk.app.report.findings import (
     summarise_left_out,
     summarise_radius,
     tabulate_features,
-    training_predictions,
     volcano_of,
 )
 from minimaxrisk.app.report.phrases import clipping, listed
@@ -63,6 +61,7 @@ from minimaxrisk.checks.run import findings_of_folds, findings_of_model, finding
 from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii, n_features_at
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.prediction_sets import PredictionSets, decision_scores
 from minimaxrisk.guarantees.certified import (
     CHOSEN_RADIUS,
     HISTORY,
@@ -74,7 +73,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
-from minimaxrisk.guarantees.statement import ErrorBound
+from minimaxrisk.guarantees.statement import RADII, ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
@@ -128,6 +127,7 @@ class Wanted:
     n_jobs: int | None = None
     random_state: Any = 0
     permutation_result: PermutationTestResult | None = None
+    cross_validation: CrossValidatedError | None = None
     guarantee: bool | ErrorBound = True
     prevalence: Mapping[Any, float] | None = None
     has_rivals: bool = False
@@ -150,13 +150,15 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     fit = _summarise_fit(subject, radius, is_brief=wanted.is_brief)
     clock.begin("permutation test")
     test = _permuted(subject, wanted)
-    folds, no_folds = _cross_validated(subject, wanted, clock)
-    rivals = _compared(subject, wanted, clock) if wanted.has_rivals and folds is not None else None
+    clock.begin("cross-validation")
+    folds, no_folds = cross_validation_of(subject.fit, subject.learner, wanted)
+    rivals = _compared(subject, wanted, folds, clock) if wanted.has_rivals and folds is not None else None
     path, no_path = _path_around(subject, wanted, clock)
     short_list, no_list = _short_list(subject, wanted, clock)
     guarantee = _guaranteed(subject, wanted, clock)
     clock.begin("tables")
-    wrong, own_probability = training_predictions(classifier, seen, own)
+    own_probability = classifier.predict_proba(seen)[np.arange(len(own)), own]
+    wrong = _predicted_in_training(subject, folds) != own
     samples, features = subject.sample_names, subject.feature_names
     worst = WorstCaseDistributionDisplay.from_estimator(
         classifier, y, max_samples=len(own), sample_names=samples
@@ -206,8 +208,7 @@ def _most_suspect(
         shown.other_mass < shown.own_mass - TIE,
     ]
     if folds is not None:
-        probability = folds.own_probability if folds.calibrated_of_own is None else folds.calibrated_of_own
-        keys.insert(0, probability[shown.samples])
+        keys.insert(0, folds.calibrated_of_own[shown.samples])
     order = np.lexsort(keys)[:MOST_SUSPECTS]
     return replace(
         shown,
@@ -297,29 +298,41 @@ def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
     )
 
 
-def _cross_validated(
-    subject: Subject, wanted: Wanted, clock: Stopwatch
+def cross_validation_of(
+    fit: PosedFit, learner: Any, wanted: Wanted
 ) -> tuple[CrossValidatedError | None, str | None]:
-    """The cross-validation, or why there can be none."""
-    if not wanted.n_folds:
-        return None, None
-    clock.begin("cross-validation")
-    model, y, groups = subject.fit.model, subject.fit.y, subject.fit.groups
-    if n_folds_possible(model, y, wanted.n_folds, groups) < 2:
-        lonely = str(model.classes_[int(np.argmin(sizes_of_classes(model, y, groups)))])
-        kind = "sample" if groups is None else "group"
-        return None, f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
+    """The cross-validation of the calibrated decision, or why there can be none."""
+    if wanted.cross_validation is not None or not wanted.n_folds:
+        return wanted.cross_validation, None
+    if reason := why_no_folds(fit.model, fit.y, fit.groups):
+        return None, reason
     found = cross_validated_error(
-        subject.learner,
-        subject.fit.X,
-        y,
-        groups=groups,
+        learner,
+        fit.X,
+        fit.y,
+        groups=fit.groups,
         n_folds=wanted.n_folds,
         n_repeats=wanted.n_repeats,
+        calibrated=True,
         random_state=wanted.random_state,
         n_jobs=wanted.n_jobs,
     )
     return found, None
+
+
+def learner_of(fit: PosedFit) -> Any:
+    """What folds fit anew: the classifier, or a pipeline that ends with it."""
+    return fit.learner if fit.transformer is None else make_pipeline(fit.transformer, fit.learner)
+
+
+def _predicted_in_training(subject: Subject, folds: CrossValidatedError | None) -> IntArray:
+    """The classes predicted for the training samples; by the classifier's own rule without folds."""
+    seen, classifier = subject.fit.X_transformed, subject.fit.model
+    if folds is not None:
+        return folds.left_out.decision.predict(decision_scores(classifier, seen))
+    # Members draw no labels.
+    rule = classifier if can(classifier, MEMBERS) else copy(classifier).set_params(deterministic=True)
+    return np.searchsorted(classifier.classes_, rule.predict(seen))
 
 
 def _path_around(
@@ -391,16 +404,26 @@ def n_folds_of_choice(y: Any, groups: Any) -> int:
     return min(FOLDS_OF_CHOICE, int(np.bincount(labels, minlength=len(classes)).min()) - 1)
 
 
-def bound_for_new_samples(fit: PosedFit, wanted: Wanted, *, n_folds: int) -> ErrorBound:
-    """At the confidence of the model; 0 folds for no comparison with bounds by radii."""
-    return error_bound(
-        fit,
-        prevalence=wanted.prevalence,
-        confidence=fit.model._parameters_of_set().confidence,
-        n_folds=n_folds or None,
-        only_if_smaller=True,
-        random_state=wanted.random_state,
-    )
+def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorBound:
+    """At the confidence of the model: of the calibrated decision where there are folds to calibrate with."""
+    if wanted.n_folds and not why_no_folds(fit.model, fit.y, fit.groups):
+        learner = PredictionSets(
+            learner, cv=wanted.n_folds, random_state=wanted.random_state, n_jobs=wanted.n_jobs
+        )
+    confidence = fit.model._parameters_of_set().confidence
+    with warnings.catch_warnings():
+        # Folds that choose a radius within parts of the data are our choice: a reader cannot act upon it.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        found = error_bound(
+            learner,
+            fit.X,
+            fit.y,
+            groups=fit.groups,
+            prevalence=wanted.prevalence,
+            confidence=confidence,
+            random_state=wanted.random_state,
+        )
+    return replace(found, left_out={name: why for name, why in found.left_out.items() if name != RADII})
 
 
 def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBound | None:
@@ -410,9 +433,7 @@ def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBoun
         return None
     clock.begin("guarantee")
     if not isinstance(found, ErrorBound):
-        # Bounds by radii take the steps before the classifier as given, so these must not use labels.
-        n_folds = 0 if subject.uses_labels else wanted.n_folds
-        found = bound_for_new_samples(subject.fit, wanted, n_folds=n_folds)
+        found = bound_for_new_samples(subject.fit, subject.learner, wanted)
     # Findings are numbers: the models behind the bounds are left out.
     alternatives = tuple(replace(one, model=None) for one in found.alternatives)
     return replace(found, model=None, alternatives=alternatives)
@@ -427,11 +448,11 @@ def _setting(value: Any) -> str:
     return repr(value)
 
 
-def _compared(subject: Subject, wanted: Wanted, clock: Stopwatch) -> Rivals:
-    """Cross-validate the learner and the usual rivals on the same folds."""
+def _compared(subject: Subject, wanted: Wanted, own: CrossValidatedError, clock: Stopwatch) -> Rivals:
+    """Cross-validate the usual rivals on the same folds; the learner only for its time and features."""
     clock.begin("other classifiers")
     learner, X, y, groups = subject.learner, subject.fit.X, subject.fit.y, subject.fit.groups
-    folds = stratified_folds(learner, y, wanted.n_folds, wanted.random_state, groups)
+    folds = PredefinedSplit(own.left_out.fold)
     rivals = usual_rivals(len(learner.classes_), is_sparse=bool(sparse.issparse(X)))
     estimators, left_out = {THIS_MODEL: predicting_copy(learner), **rivals}, {}
     while True:
@@ -446,6 +467,7 @@ def _compared(subject: Subject, wanted: Wanted, clock: Stopwatch) -> Rivals:
             left_out[failure.name] = failure.reason
             del estimators[failure.name]
         else:
+            found = replace(found, errors=np.vstack([own.fold_errors[1], found.errors[1:]]))
             compared = tuple(_summarise(found, i) for i in range(len(found.names)))
             return Rivals(found.errors.shape[1], compared, left_out)
 

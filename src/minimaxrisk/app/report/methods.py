@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from minimaxrisk._utils.rounding import outward
+from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import how_chosen
@@ -63,11 +64,17 @@ def _cross_validation(findings: Findings) -> list[str]:
         texts = [f"{what} {one.value:.1%} ({one.interval})" for what, one in shown.items() if one is not None]
         by_class = f"{' and '.join(texts)} for {quoted(ill.name)}, "
     return [
-        f"In stratified {folds.n_folds}-fold cross-validation, with all steps repeated in each fold, "
+        f"{_how(folds)} the class with the largest calibrated probability was predicted, and "
         f"{folds.n_wrong:,} of {len(folds.own):,} left-out samples were misclassified "
         f"({folds.errors[1]:.1%}, 95% interval of Clopper and Pearson {low} to {high}); {by_class}"
         f"balanced accuracy {found.balanced_accuracy:.1%}."
     ]
+
+
+def _how(folds: CrossValidatedError) -> str:
+    if folds.is_out_of_bag:
+        return "Out of bag, with scores of the members that had not seen a sample,"
+    return f"In stratified {folds.n_folds}-fold cross-validation, with all steps repeated in each fold,"
 
 
 def _permutations(findings: Findings) -> list[str]:

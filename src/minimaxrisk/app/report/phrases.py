@@ -37,11 +37,6 @@ def count(value: int, one: str) -> str:
     return f"{value:,} {one}{'s' * (value != 1)}"
 
 
-def share_or_none(value: float | None) -> str:
-    """The same where it need not have been computed."""
-    return "not computed" if value is None else share(value)
-
-
 def none_or(value: int) -> str:
     """A number of samples or permutations in a sentence."""
     return "none" if value == 0 else f"{value:,}"

@@ -20,7 +20,7 @@ from minimaxrisk._utils.rounding import at_most, percent
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.report.findings import ComparedClassifier, FeatureTable, Findings, Rivals
-from minimaxrisk.app.report.phrases import count, isolate, share, share_or_none
+from minimaxrisk.app.report.phrases import count, isolate, share
 from minimaxrisk.app.report.verdict import shown_by, whose_error
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, UNLIKE, UNSURE
 from minimaxrisk.guarantees.statement import ErrorBound
@@ -218,7 +218,7 @@ def error_table(findings: Findings) -> PageTable | None:
         "sample": lambda one: one.name,
         "class": lambda one: one.own,
         "predicted when left out": lambda one: one.named,
-        "probability of own class": lambda one: share_or_none(one.probability),
+        "probability of own class": lambda one: share(one.probability),
     }
     if found.n_repeats > 1:
         columns[f"wrong, of {found.n_repeats} repeats"] = lambda one: f"{one.n_times}"
@@ -268,7 +268,7 @@ def class_table(findings: Findings) -> PageTable:
 
 def probability_table(findings: Findings) -> PageTable | None:
     """Left-out samples by the probability of the predicted class; bands without samples are left out."""
-    if findings.cross_validation is None or findings.cross_validation.left_out is None:
+    if findings.cross_validation is None:
         return None
     bands = findings.cross_validation.by_probability()
     return table_of(
@@ -292,10 +292,9 @@ def _band(one: ProbabilityBand) -> str:
 
 def set_table(findings: Findings) -> PageTable | None:
     """Left-out samples by class and by what their sets hold."""
-    left_out = None if findings.cross_validation is None else findings.cross_validation.left_out
-    if left_out is None:
+    if findings.cross_validation is None:
         return None
-    counts = left_out.counts(SET_CONFIDENCE)
+    counts = findings.cross_validation.left_out.counts(SET_CONFIDENCE)
     return PageTable(
         "Left-out samples by class: sure, unsure, unlike all classes",
         ["class", "sure and right", "sure and wrong", UNSURE, UNLIKE],
