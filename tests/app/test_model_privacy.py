@@ -165,10 +165,10 @@ def test_margins_do_not_tell_columns(n_features, study, fitted):
         rows = np.flatnonzero(own == k)
         zero, one = np.zeros((len(rows), D)), np.zeros((len(rows), D))
         zero[:, others] = one[:, others] = X[np.ix_(rows, others)]  # had from elsewhere
-        one[:, first] = 1.0
+        zero[:, first], one[:, first] = 8.0, 8.5
         at_zero, at_one = (found.logits(decision_scores(saved.classifier, values)) for values in (zero, one))
         low, high = at_zero[:, k] - at_zero[:, 1 - k], at_one[:, k] - at_one[:, 1 - k]
-        guess[rows] = (found.own_margins[found.own == k] - low) / (high - low)
+        guess[rows] = 8.0 + 0.5 * (found.own_margins[found.own == k] - low) / (high - low)
     assert error_of_guess(guess, X[:, first]) > KNOWN
 
 
