@@ -14,6 +14,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier
+from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
@@ -23,7 +24,6 @@ from minimaxrisk.app.report import page, report, verdict
 from minimaxrisk.app.report.page import Provenance, _genes, json_island, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.report.vega import more_colours
-from minimaxrisk.checks.contrasts import class_contrasts
 from minimaxrisk.datasets import make_expression
 from terminal import unwrapped
 from tests.folds import decided, folds_of

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifier, check_data
+from minimaxrisk.analysis.contrasts import class_contrasts
 from minimaxrisk.analysis.data import evidence_of
 from minimaxrisk.checks import names, sample_numbers, scales
-from minimaxrisk.checks.contrasts import class_contrasts
 from minimaxrisk.checks.findings import VETO
 from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.datasets import make_expression
@@ -98,21 +98,6 @@ class TestScales:
         summed = sparse.csr_matrix(halves, shape=mixed.shape)
         assert np.array_equal(scales.on_another_scale(summed), np.arange(80) < 30)
         assert summed.nnz == 2 * mixed.nnz  # the caller's matrix stays as it was
-
-    @pytest.mark.parametrize(
-        ("change", "words"),
-        [
-            (lambda X: X / np.log2(10.0), "base 2 and 10"),
-            (lambda X: X + 2.0, "2 more"),
-            (lambda X: 2.0**X, "raw"),
-            (lambda X: 1.8 * X, "1.8"),
-        ],
-    )
-    def test_what_explains_another_scale(self, change, words):
-        X = np.random.default_rng(0).normal(8.0, 2.0, (60, 400))
-        differs = np.arange(60) < 20
-        mixed = np.where(differs[:, None], change(X), X)
-        assert words in scales.difference_in_words(*scales.profile(mixed), differs)
 
     def test_codes_for_missing_values(self):
         coded = np.array([[-999.0, 1.0], [2.0, -999.0]])

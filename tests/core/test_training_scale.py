@@ -32,26 +32,6 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("factor", "expected"),
-    [
-        (np.log(2.0), "natural logarithms where the training data are base-2 ones"),
-        (np.log10(2.0), "base-10 logarithms where the training data are base-2 ones"),
-    ],
-)
-def test_logarithms_to_another_base(factor, expected):
-    study = make_expression(100, 200, effect=1.5, random_state=0)
-    model = MinimaxRiskClassifier(radius="bonferroni").fit(study.data, study.target)
-    scale = training_scale(model, study.data, study.target)
-    X_new, _ = study.law.sample(40, random_state=1)
-    assert scale.compare(X_new).looks_like is None
-    assert scale.compare(factor * X_new).looks_like == expected
-    # One odd sample among many is no sample of another base.
-    X_new[0] *= factor
-    comparison = scale.compare(X_new)
-    assert (comparison.differs.sum(), comparison.looks_like) == (1, None)
-
-
 @pytest.fixture(scope="module")
 def simulated():
     """The scale of a study in base-2 logarithms, and new samples of the same law."""
@@ -92,13 +72,11 @@ def test_exchanged_names_are_not_looked_for_where_means_hardly_differ():
     assert training_scale(MinimaxRiskClassifier().fit(X, y), X, y).compare(X_new).agrees
 
 
-@pytest.mark.parametrize(
-    ("shift", "words"), [(3.0, "3 more in every column"), (5.0, "5 more"), (-3.0, "3 less")]
-)
+@pytest.mark.parametrize(("shift", "words"), [(3.0, "+3 in every column"), (5.0, "+5 in"), (-3.0, "-3 in")])
 def test_shifted_logarithms(simulated, shift, words):
     scale, X_new = simulated
     assert words in scale.compare(X_new + shift).statement
-    assert words.split()[1] in scale.compare(X_new[:2] + shift).statement
+    assert words in scale.compare(X_new[:2] + shift).statement
 
 
 def test_a_shift_that_no_single_sample_shows():
@@ -111,7 +89,7 @@ def test_a_shift_that_no_single_sample_shows():
     scale = training_scale(MinimaxRiskClassifier().fit(X, y), X, y)
     assert scale.compare(X_new).agrees
     assert not scale.compare(X_new[:1] + 1.5).whole
-    assert "1.5 more in every column" in scale.compare(X_new + 1.5).statement
+    assert "+1.5 in every column" in scale.compare(X_new + 1.5).statement
 
 
 @pytest.mark.slow

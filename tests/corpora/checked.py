@@ -10,7 +10,7 @@ from sklearn.impute import SimpleImputer
 
 from corpora.tables import Table
 from minimaxrisk import MinimaxRiskClassifier, check_batches
-from minimaxrisk.analysis.cross_validation import cross_validated_error, n_folds_possible
+from minimaxrisk.analysis.cross_validation import cross_validated_error, why_no_folds
 from minimaxrisk.analysis.data import evidence_of, findings_of_batches
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.run import findings_of_model, findings_of_table
@@ -39,9 +39,9 @@ def findings_of(table: Table) -> list[Finding]:
         warnings.simplefilter("ignore")
         model = MinimaxRiskClassifier().fit(filled, table.y)
         evidence = evidence_of(model)
-        if n_folds_possible(model, table.y, N_FOLDS, table.groups) >= 2:
+        if not why_no_folds(model, table.y, table.groups):
             folds = cross_validated_error(
-                model, filled, table.y, n_folds=N_FOLDS, groups=table.groups, random_state=0
+                model, filled, table.y, n_folds=N_FOLDS, groups=table.groups, calibrated=True, random_state=0
             )
             evidence = evidence_of(model, folds.predicted, folds.scores)
         found += findings_of_model(checked, evidence, filled=filled, known=found)

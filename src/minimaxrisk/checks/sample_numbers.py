@@ -17,9 +17,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.checks.contrasts import Contrasts, class_contrasts
 from minimaxrisk.checks.findings import CONDITION, NOTE, Finding
-from minimaxrisk.checks.scales import FEWEST_COLUMNS, FEWEST_SAMPLES, LOOKED_AT, difference_in_words, profile
+from minimaxrisk.checks.scales import FEWEST_COLUMNS, FEWEST_SAMPLES, LOOKED_AT, level_in_words, profile
 from minimaxrisk.checks.table import Evidence, StudyTable
 from minimaxrisk.samples.equal_rows import participation_ratio
 from minimaxrisk.samples.near_rows import standardised
@@ -72,7 +71,7 @@ def number_findings(table: StudyTable, evidence: Evidence | None = None) -> Iter
     numbers = sample_numbers(table)
     found = [rule for name in numbers for rule in _thresholds(name, numbers[name], table.own, predicted)]
     if found:
-        yield _of_number(table, min(found, key=lambda rule: rule.n_wrong))
+        yield _of_number(table, min(found, key=lambda rule: (rule.number in (MEAN, SPREAD), rule.n_wrong)))
     if evidence is not None and predicted is not None and evidence.scores is not None:
         rule = explaining_order(sample_orders(table), table.own, predicted, evidence.scores)
         if rule is not None:
@@ -83,8 +82,8 @@ def _of_number(table: StudyTable, rule: Threshold) -> Finding:
     label = table.classes[rule.position]
     meaning = f"Samples of {label!r} have another {rule.number}."
     if rule.number in (MEAN, SPREAD):
-        words = difference_in_words(*profile(table.X), table.own == rule.position)
-        meaning = f"Compared with the others, samples of {label!r} look like {words}."
+        words = level_in_words(*profile(table.X), table.own == rule.position)
+        meaning = f"Of samples of {label!r}: {words}"
     return Finding(
         "sample-number",
         message=f"The {rule.number} separates {_classes(table, rule)} as well as the model does. "
@@ -238,12 +237,12 @@ def difference_findings(table: StudyTable) -> Iterator[Finding]:
     if np.isnan(X).any():
         known = X[:, ~np.isnan(X).all(axis=0)]
         X = np.where(np.isnan(known), np.nanmedian(known, axis=0), known)
-    contrasts = class_contrasts(X, table.own, len(classes))
-    uniform = _uniform_difference(X.mean(axis=1), table.own, contrasts)
-    if uniform is not None:
-        yield _uniform(classes, *uniform)
+    of_classes = {k: table.own == k for k in _positions(table.own)}
+    found = [one for k, is_own in of_classes.items() for one in _uniform_differences(X, is_own, k)]
+    if found:
+        yield _uniform(classes, *min(found)[1:])
         return
-    share = float((np.nan_to_num(contrasts.p, nan=1.0) < DIFFERENT).mean(axis=1).max())
+    share = max([_share_of_differences(X[is_own], X[~is_own]) for is_own in of_classes.values()], default=0.0)
     if (
         share >= NEARLY_ALL
         and len(table.y) <= MOST_COMPARED
@@ -259,28 +258,34 @@ def difference_findings(table: StudyTable) -> Iterator[Finding]:
         )
 
 
-def _uniform_difference(
-    mean: FloatArray, own: IntArray, contrasts: Contrasts
-) -> tuple[int, float, str] | None:
-    """Return class, size and kind of a difference that is about the same in all columns, if there is one."""
-    logarithms = np.log2(mean, out=np.full(len(mean), np.nan), where=mean > 0.0)
-    found: list[tuple[float, int, float, str]] = []
-    for row, k in enumerate(contrasts.labels.tolist()):
-        is_own = own == k
-        for differences, of_sample, kind in (
-            (contrasts.difference[row], mean, "amount"),
-            (contrasts.log2_ratio[row], logarithms, "factor"),
-        ):
-            known = differences[np.isfinite(differences)]
-            if len(known) < max(FEWEST_COLUMNS, len(differences) / 2) or not np.isfinite(of_sample).all():
-                continue
-            middle = float(known.mean())
-            uneven = float(known.std()) / abs(middle) if middle else np.inf
-            if uneven < UNIFORM and min(is_own.sum(), (~is_own).sum()) > 1:
-                p = stats.ttest_ind(of_sample[is_own], of_sample[~is_own], equal_var=False).pvalue
-                if p < SHIFTED / len(contrasts.labels):
-                    found.append((uneven, k, middle if kind == "amount" else 2.0**middle, kind))
-    return min(found)[1:] if found else None
+def _positions(own: IntArray) -> list[int]:
+    """Return the classes of two samples or more; of two classes the second one alone."""
+    sizes = np.bincount(own)
+    usable = [k for k in range(len(sizes)) if min(sizes[k], len(own) - sizes[k]) > 1]
+    return [k for k in usable if k == 1] if len(sizes) == 2 else usable
+
+
+def _share_of_differences(own: FloatArray, others: FloatArray) -> float:
+    """Return the share of the columns that differ by Student's test with the variances of both sides."""
+    error = np.sqrt(own.var(axis=0, ddof=1) / len(own) + others.var(axis=0, ddof=1) / len(others))
+    t = np.divide(own.mean(axis=0) - others.mean(axis=0), error, out=np.zeros(len(error)), where=error > 0.0)
+    return float((np.abs(t) > stats.t.isf(DIFFERENT / 2.0, len(own) + len(others) - 2)).mean())
+
+
+def _uniform_differences(X: FloatArray, is_own: BoolArray, k: int) -> list[tuple[float, int, float, str]]:
+    """Return unevenness, class, size and kind of differences that are about the same in all columns."""
+    found = []
+    for kind in ("amount", "factor") if X.min() > 0.0 else ("amount",):
+        own, others, samples = X[is_own].mean(axis=0), X[~is_own].mean(axis=0), X.mean(axis=1)
+        if kind == "factor":
+            own, others, samples = np.log2(own), np.log2(others), np.log2(samples)
+        differences = own - others
+        middle = float(differences.mean())
+        uneven = float(differences.std()) / abs(middle) if middle else np.inf
+        p = stats.ttest_ind(samples[is_own], samples[~is_own], equal_var=False).pvalue
+        if uneven < UNIFORM and p < SHIFTED:
+            found.append((uneven, k, middle if kind == "amount" else 2.0**middle, kind))
+    return found
 
 
 def _uniform(classes: list[str], position: int, size: float, kind: str) -> Finding:

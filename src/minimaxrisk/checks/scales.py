@@ -38,10 +38,6 @@ STANDS_OUT = 4.0
 # A single sample is on another scale if its spread is so many times larger or smaller than the middle one, as
 # a decimal logarithm, where the largest is 0.81, and as a multiple of the usual deviation from it.
 ALONE, UNUSUAL = 1.2, 7.0
-# Ratios whose logarithms are closer count as alike; raw values spread so many times as much as logarithms.
-ALIKE, RAW = 0.1, 10.0
-# Factors between logarithms of two bases.
-BASES = {np.log(2.0): "base 2 and e", np.log10(2.0): "base 2 and 10", np.log10(np.e): "base e and 10"}
 LOOKED_AT = 1_000_000  # cells at once
 
 
@@ -61,8 +57,7 @@ def scale_findings(table: StudyTable) -> Iterator[Finding]:
     yield Finding(
         "scale-by-class" if is_class else "scale-mismatch",
         message=f"{what} than the others, over all columns: {listed(table.names_of(rows), SHOWN)}. "
-        "Compared with the others, they look like "
-        f"{difference_in_words(*profile(table.X), differs)}.{of_class}",
+        f"{level_in_words(*profile(table.X), differs)}{of_class}",
         remedy="Prepare all samples in the same way, and fit again.",
         claim=f"{what}, and they are one class" if is_class else "all samples were prepared in the same way",
         samples=table.names_of(rows),
@@ -269,26 +264,15 @@ def _beyond_jump(values: FloatArray, smallest_jump: float) -> BoolArray | None:
     return found
 
 
-def difference_in_words(mean: FloatArray, spread: FloatArray, differs: BoolArray) -> str:
-    """Return what would explain that some samples differ from the others in mean or spread."""
+def level_in_words(mean: FloatArray, spread: FloatArray, differs: BoolArray) -> str:
+    """Return the usual mean and spread of the samples that differ, and of the others."""
     (m, s), (other_m, other_s) = (
-        (float(np.nanmedian(mean[side])), float(np.nanmedian(spread[side]))) for side in (differs, ~differs)
+        (np.nanmedian(mean[side]), np.nanmedian(spread[side])) for side in (differs, ~differs)
     )
-    if not (s > 0.0 and other_s > 0.0):
-        return "values of another platform, or a failed measurement"
-    by_spread, by_mean = s / other_s, m / other_m if m * other_m > 0.0 else np.inf
-    if abs(np.log(by_spread)) < ALIKE:
-        more = "more" if m > other_m else "less"
-        return f"values with {abs(m - other_m):.2g} {more} in every column: another background or offset"
-    for factor, bases in BASES.items():
-        for ratio in (factor, 1.0 / factor):
-            if max(abs(np.log(by_spread / ratio)), abs(np.log(by_mean / ratio))) < ALIKE:
-                return f"logarithms to another base ({bases})"
-    if max(by_spread, 1.0 / by_spread) > RAW:
-        return "raw values among logarithms, or values of another platform"
-    if abs(np.log(by_spread / by_mean)) < 2.0 * ALIKE:
-        return f"values that were multiplied by about {by_spread:.2g}: other units, amounts or depths"
-    return "values of another normalisation or platform"
+    return (
+        f"Over the features their mean is {m:.3g} and their standard deviation {s:.3g} (medians), those of "
+        f"the others are {other_m:.3g} and {other_s:.3g}."
+    )
 
 
 def profile(X: DataMatrix) -> tuple[FloatArray, FloatArray]:

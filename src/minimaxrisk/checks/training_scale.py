@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -53,10 +52,10 @@ CLEAR_LIKENESS = 0.6  # of a few training samples; below, exchanged names are no
 MOST_ALONE, BEYOND_CHANCE = 200, 4.0
 # A smaller one is not called another unit: arrays, days and bases of logarithms differ by as much.
 SMALLEST_FACTOR = 4.0
-LOGARITHMS: dict[str, tuple[float, Any, Any]] = {  # base, power and logarithm
-    "base-2": (2.0, np.exp2, np.log2),
-    "natural": (np.e, np.exp, np.log),
-    "base-10": (10.0, partial(np.power, 10.0), np.log10),
+LOGARITHMS: dict[str, tuple[Any, Any]] = {  # power and logarithm
+    "base-2": (np.exp2, np.log2),
+    "natural": (np.exp, np.log),
+    "base-10": (partial(np.power, 10.0), np.log10),
 }
 EXCHANGED = "values of other columns"
 
@@ -243,22 +242,16 @@ class TrainingScale:
     def _changes(
         self, used: FloatArray, *, is_of_all: bool
     ) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
-        for name, (_, power, logarithm) in LOGARITHMS.items():
+        for name, (power, logarithm) in LOGARITHMS.items():
             yield f"{name} logarithms of such values", power
             yield f"values of which the training data are the {name} logarithms", logarithm
-        # A few odd samples may well be three times as far from the mean as they should be.
-        for had, name in permutations(LOGARITHMS, 2) if is_of_all else ():
-            # log_b v = log_a v * log a / log b: less than what another unit would have to differ by.
-            factor = np.log(LOGARITHMS[name][0]) / np.log(LOGARITHMS[had][0])
-            yield f"{name} logarithms where the training data are {had} ones", partial(np.multiply, factor)
         if is_of_all and self._is_shifted(used):
             shift = float(np.median((used - self.means).mean(axis=0)))
-            more, by = ("more" if shift > 0 else "less"), f"{abs(shift):.2g}"
-            yield f"such values with {by} {more} in every column", lambda x: x - shift
+            yield f"such values with {shift:+.2g} in every column", lambda x: x - shift
         if np.isfinite(self.profile).all():
             ratio = float(np.exp(np.median(_profiles(used)) - self.profile.mean()))
             if 0.0 < ratio < np.inf and not 1 / SMALLEST_FACTOR < ratio < SMALLEST_FACTOR:
-                yield f"values about {_rounded(ratio)} times as large", lambda x: x / ratio
+                yield f"values about {ratio:.2g} times as large", lambda x: x / ratio
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of values near the largest number
@@ -335,10 +328,3 @@ def _limits(profiles: FloatArray) -> FloatArray:
         return np.array([-np.inf, np.inf])
     around, wide = profiles.mean(), STANDARD_DEVIATIONS * profiles.std(ddof=1)
     return np.array([around - wide, around + wide])
-
-
-def _rounded(factor: float) -> str:
-    """A power of ten where it is near one, since units differ by these."""
-    power = 10.0 ** np.round(np.log10(factor))
-    near = power if 0.6 < factor / power < 1.6 else float(f"{factor:.1g}")
-    return f"{near:,.0f}" if near >= 1 else f"{near:g}"

@@ -16,11 +16,11 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
+from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.evaluation import lead_of
 from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
-from minimaxrisk.checks.contrasts import Contrasts
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
 from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound

@@ -25,6 +25,7 @@ from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare, usual_rivals
+from minimaxrisk.analysis.contrasts import Contrasts, class_contrasts
 from minimaxrisk.analysis.cross_validation import (
     CrossValidatedError,
     cross_validated_error,
@@ -55,7 +56,6 @@ from minimaxrisk.app.report.findings import (
     volcano_of,
 )
 from minimaxrisk.app.report.phrases import clipping, listed
-from minimaxrisk.checks.contrasts import Contrasts, class_contrasts
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.run import findings_of_folds, findings_of_model, findings_of_table
 from minimaxrisk.checks.table import StudyTable
