@@ -282,8 +282,9 @@ def _uniform_differences(X: FloatArray, is_own: BoolArray, k: int) -> list[tuple
         differences = own - others
         middle = float(differences.mean())
         uneven = float(differences.std()) / abs(middle) if middle else np.inf
-        p = stats.ttest_ind(samples[is_own], samples[~is_own], equal_var=False).pvalue
-        if uneven < UNIFORM and p < SHIFTED:
+        if uneven >= UNIFORM or min(samples[is_own].std(), samples[~is_own].std()) < 1e-9 * abs(middle):
+            continue
+        if stats.ttest_ind(samples[is_own], samples[~is_own], equal_var=False).pvalue < SHIFTED:
             found.append((uneven, k, middle if kind == "amount" else 2.0**middle, kind))
     return found
 
