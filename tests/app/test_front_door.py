@@ -104,7 +104,7 @@ class TestNewSamplesOnAnotherScale:
     def test_a_single_sample_is_enough(self, name, folder, tmp_path, capsys):
         new = write_study(tmp_path / "new.csv", OTHER_SCALES[name][0](expression(N_NEW, seed=2)[0])[:1])
         _, out, err = run(capsys, "predict", folder / "plain.skops", new)
-        assert "the sample is on another scale" in err
+        assert "(scale-mismatch)" in err
         assert out.splitlines()[1].endswith(",no")
 
     def test_strict_refuses(self, folder, tmp_path, capsys):

@@ -121,7 +121,7 @@ class TestDuringTheFit:
 
 class TestAfterTheFit:
     @pytest.mark.parametrize(
-        "name", ["warn_about_model", "permutation_of", "guarantee_of", "gather", "left_out_of"]
+        "name", ["report_on_model", "permutation_of", "guarantee_of", "cross_validated", "gather"]
     )
     def test_ctrl_c(self, name, fit, press, tmp_path, capsys):
         press(fitting, name)
@@ -129,7 +129,7 @@ class TestAfterTheFit:
         assert (status, out) == (130, "")
         assert "m.skops" in err
         kept(tmp_path, capsys)
-        assert load_model(tmp_path / "m.skops").left_out is None
+        assert load_model(tmp_path / "m.skops").calibration is None
 
     def test_a_report_that_cannot_be_written(self, fit, monkeypatch, tmp_path, capsys):
         def full(*arguments, **options):
@@ -143,7 +143,7 @@ class TestAfterTheFit:
 
     def test_in_the_end_the_file_is_complete(self, fit, tmp_path):
         assert fit()[0] == 0
-        assert load_model(tmp_path / "m.skops").left_out is not None
+        assert load_model(tmp_path / "m.skops").calibration is not None
 
 
 class TestPartialFiles:

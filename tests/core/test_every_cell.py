@@ -379,7 +379,7 @@ def test_no_function_forgets_weights_or_groups(function, mode):
     if not more or not is_supported(model, function, "alone", mode):
         return
     if function == "check_data":  # a group may hold copies, which a few columns do not tell
-        X = np.random.default_rng(0).normal(size=(N // 2, 60))[more["groups"]]
+        X, y = np.random.default_rng(0).normal(size=(N // 2, 60))[more["groups"]], more["groups"] % 2
         model = MinimaxRiskClassifier().fit(X, y)
 
     def outcome(**arguments):

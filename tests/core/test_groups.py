@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from minimaxrisk.analysis.doubts import doubt_about_batches
 from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -24,6 +23,7 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
+from minimaxrisk.analysis.data import findings_of_batches
 from problems import by_radii
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")
@@ -242,7 +242,7 @@ def test_batches_are_tested_by_as_many_samples_as_the_groups_are_worth():
     assert alone.n_independent is None
     assert together.n_independent == 16
     assert alone.is_predictable
-    assert "fit without one batch and evaluate on it" in doubt_about_batches(alone).remedy
+    assert [finding.code for finding in findings_of_batches(alone)] == ["predictable-batch"]
     assert replace(alone, n_independent=160.0).is_predictable
     assert not replace(alone, n_independent=4.0).is_predictable
     assert not together.is_predictable

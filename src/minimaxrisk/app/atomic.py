@@ -27,8 +27,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         yield final
         return
     _remove_abandoned(final.parent)
-    # Short, because file systems limit the length of names.
-    partial = final.with_name(f"{PARTIAL}{secrets.token_hex(4)}")
+    # Short, because file systems limit the length of names; NumPy adds an ending to names without one.
+    partial = final.with_name(f"{PARTIAL}{secrets.token_hex(4)}{final.suffix[:20]}")
     try:
         # Made here and not by tempfile, whose files only their owner may read.
         partial.touch(mode=final.stat().st_mode & 0o777 if final.exists() else 0o666, exist_ok=False)

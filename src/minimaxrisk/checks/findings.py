@@ -95,7 +95,13 @@ class Finding:
         return f"{self.message} {'Accepted by the user.' if self.is_accepted else self.remedy}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding for JSON."""
+        """Return the finding for JSON.
+
+        Returns
+        -------
+        dict
+            With ``code``, ``severity``, ``message``, ``accepted``, ``columns``, ``samples`` and ``numbers``.
+        """
         return {
             "code": self.code,
             "severity": self.severity,
