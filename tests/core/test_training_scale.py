@@ -76,7 +76,7 @@ def test_exchanged_names_are_not_looked_for_where_means_hardly_differ():
 def test_shifted_logarithms(simulated, shift, words):
     scale, X_new = simulated
     assert words in scale.compare(X_new + shift).statement
-    assert words in scale.compare(X_new[:2] + shift).statement
+    assert "in every column" in scale.compare(X_new[:2] + shift).statement
 
 
 def test_a_shift_that_no_single_sample_shows():

@@ -251,7 +251,7 @@ class TrainingScale:
         if np.isfinite(self.profile).all():
             ratio = float(np.exp(np.median(_profiles(used)) - self.profile.mean()))
             if 0.0 < ratio < np.inf and not 1 / SMALLEST_FACTOR < ratio < SMALLEST_FACTOR:
-                yield f"values about {ratio:.2g} times as large", lambda x: x / ratio
+                yield f"values about {float(f'{ratio:.1g}'):,g} times as large", lambda x: x / ratio
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of values near the largest number
