@@ -551,3 +551,21 @@ def votes(rng, codes):
     agreement = np.r_[0.96, rng.uniform(0.75, 0.93, 9), rng.uniform(0.5, 0.6, 6)]
     X = (rng.random((160, 16)) < np.where(codes[:, None], agreement, 1 - agreement)) * 1.0
     return data(np.where(rng.random(X.shape) < 0.05, 0.5, X), [f"bill_{j}" for j in range(16)])
+
+
+# ---- Many samples, and a rare class
+
+
+@honest(n=800)
+def many_patients(rng, codes):
+    """Every column differs a little, half of them upwards, which 800 samples show."""
+    X = rng.standard_normal((800, 60)) + 0.35 * np.outer(codes, np.where(np.arange(60) % 2, 1.0, -1.0))
+    return data(X)
+
+
+@honest(n=300)
+def a_rare_class(rng, codes):
+    """Rounded values are repeated, nearly all of them among the many healthy samples alone."""
+    codes = np.arange(300) % 30 == 0
+    X = np.round(rng.standard_normal((300, 200)) + 1.2 * codes[:, None] * (np.arange(200) < 12), 2)
+    return data(X, codes=codes * 1)

@@ -22,7 +22,6 @@ N_NEIGHBOURS = 10  # SMOTE interpolates between neighbours
 MOST_BY_CHANCE = 0.01  # expected samples on a line; classes that fill few dimensions have more
 # So many repeated values, and this share of them in one class alone where chance has no more than that.
 FEWEST_REPEATED, PURE, PURE_BY_CHANCE = 20, 0.95, 0.8
-LENGTHS = (2, 5)  # repeats that are counted; rounded values are repeated, but seldom five times
 # A summary is nearer to a mean, median or sum than this, in standard deviations of every column.
 SUMMARY_TOLERANCE, FEWEST_SUMMARISED, MOST_SUMMARIES = 0.01, 4, 0.1
 LOOKED_AT = 1_000_000  # cells at once
@@ -166,13 +165,12 @@ def filled_by_class(X: FloatArray, y: np.ndarray) -> int:
     parts = [_repeated(X[:, start : start + step], own, limits) for start in range(0, X.shape[1], step)]
     length, is_pure, column = (np.concatenate(each) for each in zip(*parts, strict=True))
     column += np.repeat(np.arange(len(parts)) * step, [len(part[0]) for part in parts])
-    for fewest in LENGTHS:
-        is_long = length >= fewest
-        if is_long.sum() < FEWEST_REPEATED or is_pure[is_long].mean() < PURE:
-            continue
-        if np.mean((shares[:, None] ** length[is_long]).sum(axis=0)) <= PURE_BY_CHANCE:
-            return len(np.unique(column[is_long & is_pure]))
-    return 0
+    is_found = (
+        len(length) >= FEWEST_REPEATED
+        and is_pure.mean() >= PURE
+        and np.mean((shares[:, None] ** length).sum(axis=0)) <= PURE_BY_CHANCE
+    )
+    return len(np.unique(column[is_pure])) if is_found else 0
 
 
 def _repeated(X: FloatArray, own: IntArray, limits: FloatArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -65,7 +65,7 @@ def duplicate_findings(table: StudyTable) -> Iterator[Finding]:
 def _of_pairs(
     code: str, table: StudyTable, pairs: list[tuple[int, int]], *, what: str, remedy: str, claim: str = ""
 ) -> Finding:
-    names = [f"{first} and {second}" for first, second in map(table.names_of, pairs)]
+    names = [f"{first} and {second}" for first, second in map(table.places_of, pairs)]
     rows = tuple(np.unique(pairs).tolist())
     return Finding(
         code,

@@ -66,8 +66,7 @@ REPLICATE = re.compile(
     r"|(.*\d)[-_. ](?:[a-f]|\d|t\d)",
     re.IGNORECASE,
 )
-# So many samples share a name but for the end; many of one name count the samples of something.
-MOST_SHARE, MOST_EACH, FEWEST_OWNERS = 0.8, 6, 5
+MOST_EACH = 6  # samples of a source; more of one name count the samples of something
 # Labels of samples without a known class, or of what is not a sample. Words for missing values, such as NA
 # and None, can name a class.
 NO_CLASS = _words(
@@ -162,15 +161,9 @@ def sources_by_name(names: Names) -> np.ndarray | None:
     texts = [str(name).strip() for name in names]
     matches = [REPLICATE.fullmatch(text) for text in texts]
     bases = [match[1] or match[2] if match else text for match, text in zip(matches, texts, strict=True)]
-    sizes, known = Counter(bases), set(texts)
-    has_words = all(match is None or match[1] for match in matches)
-    n_shared = sum(size for size in sizes.values() if 1 < size <= MOST_EACH)
-    are_usual = n_shared >= MOST_SHARE * len(texts) and (has_words or len(sizes) >= FEWEST_OWNERS)
-    sources = [
-        base if sizes[base] <= MOST_EACH and (are_usual or base in known) else text
-        for base, text in zip(bases, texts, strict=True)
-    ]
-    return np.array(sources) if len(set(sources)) < len(known) else None
+    sizes = Counter(bases)
+    sources = [base if sizes[base] <= MOST_EACH else text for base, text in zip(bases, texts, strict=True)]
+    return np.array(sources) if len(set(sources)) < len(set(texts)) else None
 
 
 def source_findings(table: StudyTable) -> Iterator[Finding]:

@@ -183,20 +183,12 @@ def _usual_skewness(X: FloatArray) -> float:
 
 
 def missing_code(X: DataMatrix) -> tuple[float, int] | None:
-    """Return the smallest or largest value and its frequency, if it is a usual code far beyond all others.
-
-    A single cell above all others is rather a measurement.
-    """
-    values = stored(X)
-    if not np.isfinite(values).any():
-        return None
-    for code, fewest in ((float(np.nanmin(values)), 1), (float(np.nanmax(values)), FEWEST)):
-        is_code, sign = values == code, np.sign(code)
-        others = sign * values[~is_code & ~np.isnan(values)]
-        if abs(code) not in MISSING_CODES or not others.size:
-            continue
-        if is_code.sum() >= fewest and others.max() <= FAR * abs(code):
-            return code, int(is_code.sum())
+    """Return the smallest or largest value and its frequency, if it is a usual code far beyond all others."""
+    values = stored(X)[~np.isnan(stored(X))]
+    for code in (values.min(initial=np.inf), values.max(initial=-np.inf)):
+        others = np.sign(code) * values[values != code]
+        if abs(code) in MISSING_CODES and others.size and others.max() <= FAR * abs(code):
+            return float(code), int(np.count_nonzero(values == code))
     return None
 
 

@@ -53,6 +53,11 @@ class StudyTable:
         """Return the names of some samples."""
         return tuple(str(self.sample_names[int(i)]) for i in rows)
 
+    def places_of(self, rows: Sequence[int] | IntArray) -> list[str]:
+        """Return the names of some samples with their places in the table, counted from 1."""
+        names = zip(self.names_of(rows), rows, strict=True)
+        return [name if name.isdigit() else f"{name} (sample {int(i) + 1})" for name, i in names]
+
 
 @dataclass(frozen=True)
 class Evidence:

@@ -11,13 +11,12 @@ little from each other. Both are compared with those of the training samples; on
 
 Several samples show more. A shift of all columns shows in the offset of a sample, the mean over columns of
 ``(x_j - m_j) / s_j`` with its sign, in which the noise of the columns cancels. And exchanged names of columns
-show in the rank correlation of the samples' means with m, over a thousand columns, used or not; in that of a
-single sample, where every training sample ranks its columns much like the others do.
+show in the rank correlation of the samples' means with m, over a thousand columns, used or not.
 
 What is not caught: exchanged names, if the columns of the training data have similar means (as standardised
 ones do), if they are few, if the file holds the used columns alone, or if only some names were exchanged;
 shifts and factors within what training samples differ by; samples of another kind with such values; and, of
-fewer than five samples, a shift, and exchanged names where training samples differ in the ranks of columns.
+fewer than five samples, a shift and exchanged names.
 """
 
 from __future__ import annotations
@@ -46,10 +45,6 @@ SMALLEST_OFFSET, OFFSET_TIMES_LARGEST = 1.0, 1.5
 SMALLEST_LIKENESS = 0.5  # of that of a few training samples
 FEWEST_COLUMNS, MOST_COLUMNS = 20, 1000  # whose means are compared
 CLEAR_LIKENESS = 0.6  # of a few training samples; below, exchanged names are not looked for
-# A single sample is compared with the training sample that is least like the others, of so many. Its limit
-# must be beyond chance, in standard deviations of the rank correlation of unrelated columns. On halves of
-# nine data sets no honest sample is below 1.4 times the limit, and all with exchanged names are below half.
-MOST_ALONE, BEYOND_CHANCE = 200, 4.0
 # A smaller one is not called another unit: arrays, days and bases of logarithms differ by as much.
 SMALLEST_FACTOR = 4.0
 LOGARITHMS: dict[str, tuple[Any, Any]] = {  # power and logarithm
@@ -125,8 +120,6 @@ class TrainingScale:
     likeness : float
         Several samples whose means have a rank correlation with these below it have other columns under
         these names. Minus 1 where a few training samples are too little like the others to tell.
-    likeness_of_one : float
-        The same for fewer samples.
     feature_names : ndarray of str of shape (n_features,) or None
         The names of all columns; None where X had none.
     """
@@ -141,7 +134,6 @@ class TrainingScale:
     compared: IntArray = field(repr=False)
     compared_means: FloatArray = field(repr=False)
     likeness: float
-    likeness_of_one: float
     feature_names: np.ndarray | None = field(default=None, repr=False)
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -183,7 +175,7 @@ class TrainingScale:
             )
         used = dense_columns(table, self.columns)
         differs, is_another_scale = self._differs(used), self._is_another_scale(used)
-        is_exchanged = self._has_other_columns(table, is_another_scale=is_another_scale)
+        is_exchanged = self._has_other_columns(table)
         whole = is_another_scale or is_exchanged
         if whole:
             differs = np.ones(len(used), dtype=bool)
@@ -212,17 +204,13 @@ class TrainingScale:
         offsets = ((used - self.means) / self.spread).mean(axis=1)
         return bool(abs(np.median(offsets)) > self.largest_offset)
 
-    def _has_other_columns(self, table: DataMatrix, *, is_another_scale: bool) -> bool:
-        are_few = table.shape[0] < SEVERAL
-        limit = self.likeness_of_one if are_few else self.likeness
-        if limit < 0.0:
+    def _has_other_columns(self, table: DataMatrix) -> bool:
+        if self.likeness < 0.0 or table.shape[0] < SEVERAL:
             return False
         values = dense_columns(table, self.compared)
         if not values[:, ~np.isin(self.compared, self.columns)].any():
             return False  # the file holds the used columns alone
-        if are_few and is_another_scale and not _are_such_values(values, self.compared_means):
-            return False  # the scale alone may explain it
-        return _likeness(values.mean(axis=0), self.compared_means) < limit
+        return _likeness(values.mean(axis=0), self.compared_means) < self.likeness
 
     def _explanation(self, used: FloatArray, *, is_exchanged: bool, is_of_all: bool) -> str | None:
         """What is plain to see, else the change whose reversal brings the samples nearest to the means."""
@@ -283,7 +271,6 @@ def scale_of(
         compared=compared,
         compared_means=values.mean(axis=0),
         likeness=SMALLEST_LIKENESS * usual if is_clear else -1.0,
-        likeness_of_one=_limit_alone(values),
         feature_names=feature_names,
     )
 
@@ -292,22 +279,6 @@ def text_names(X: Any) -> np.ndarray | None:
     """Return the names of the columns of a frame; as in scikit-learn they count if all are texts."""
     names = columns_of_frame(X)[0]
     return np.array(names) if names and all(isinstance(name, str) for name in names) else None
-
-
-def _limit_alone(values: FloatArray) -> float:
-    """Below which the likeness of a sample tells exchanged names; minus 1 where it could be chance."""
-    n, total = len(values), values.sum(axis=0)
-    some = np.linspace(0, n - 1, min(MOST_ALONE, n)).astype(np.intp)
-    least = min(_likeness(values[i], (total - values[i]) / (n - 1)) for i in some)
-    limit = SMALLEST_LIKENESS * least
-    return limit if limit > BEYOND_CHANCE / np.sqrt(values.shape[1]) else -1.0
-
-
-def _are_such_values(values: FloatArray, means: FloatArray) -> bool:
-    """Whether samples have about the numbers of the training data, in whatever columns."""
-    middle, found = np.median(means), np.median(values)
-    usual, wide = np.mean(np.abs(means - middle)), np.mean(np.abs(values - found))
-    return bool(abs(found - middle) < usual and 0.5 * usual < wide < 2.0 * usual)
 
 
 def _likeness(means: FloatArray, others: FloatArray) -> float:

@@ -17,8 +17,6 @@ FEWEST_COLUMNS, SMALLEST_CLASS, LARGEST_CLASS = 50, 10, 2000
 NEAR, PARTICULAR, FAR = 0.1, 0.25, 0.3
 # What is particular to a sample is what so many others, the nearest ones, do not explain.
 N_WITNESSES = 7
-# Where the usual distances of a class range widely, copies are closer by so many powers of that range.
-POWER_OF_RANGE = 1.5
 # With more near pairs than this that have nothing particular in common, per pair that has, the samples form
 # tight subtypes or fill few dimensions, and some are close to others by chance.
 EXPLAINED = 0.2
@@ -62,13 +60,12 @@ def near_copies(X: DataMatrix, y: np.ndarray, groups: np.ndarray | None = None) 
         if not len(near):
             continue
         particular = _particular(X, rows, distance < FAR * usual, np.unique(near), y=y, groups=groups)
-        low, high = np.quantile(np.diag(usual), [0.1, 0.9])
         for i, j in near.tolist():
-            share = distance[i, j] / usual[i, j]
             if distance[i, j] >= PARTICULAR * (particular[i] + particular[j]):
                 n_explained += 1
-            elif share * high**POWER_OF_RANGE < low**POWER_OF_RANGE:
-                found.append(NearCopy(int(rows[i]), int(rows[j]), float(np.sqrt(share))))
+            else:
+                share = float(np.sqrt(distance[i, j] / usual[i, j]))
+                found.append(NearCopy(int(rows[i]), int(rows[j]), share))
     return sorted(found, key=lambda pair: pair.share) if n_explained <= EXPLAINED * len(found) else []
 
 
