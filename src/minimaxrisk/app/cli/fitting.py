@@ -67,17 +67,7 @@ def fit_and_write(
     has_report = outputs.report is not None
     clock = Stopwatch()
     clock.begin("reading")
-    with console.progress(f"reading {source.data}"):
-        study = read_training_study(
-            source.data,
-            target=source.target,
-            labels=source.labels,
-            ignore=source.ignore,
-            sample_columns=columns.names,
-            options=source.reading,
-        )
-    for remark in study.remarks:
-        console.note(remark)
+    study = study_of(source, columns, console)
     if recognise:
         refuse_few_columns(study)
     wanted = with_prevalence(wanted, study)
@@ -88,8 +78,9 @@ def fit_and_write(
     clock.begin("fit")
     classifier: Any = MinimaxRiskClassifier(**settings, standardize=scale != "none")
     if is_ensemble:
-        chance = settings["random_state"]
-        classifier = MinimaxRiskEnsembleClassifier(classifier, n_jobs=wanted.n_jobs, random_state=chance)
+        classifier = MinimaxRiskEnsembleClassifier(
+            classifier, n_jobs=wanted.n_jobs, random_state=settings["random_state"]
+        )
     elif features is not None:
         classifier = choosing_radius(classifier, features, study, together, wanted)
     scaler = ClippedScaler() if scale == "clip" else None
@@ -126,6 +117,22 @@ def fit_and_write(
         typer.echo(fit_as_text(trained, test, findings, outputs))
     if not findings.fit.certificate_valid:
         raise typer.Exit(1)
+
+
+def study_of(source: Source, columns: SampleColumns, console: Console) -> Study:
+    """The samples and labels of a table; the console says what its reader remarked."""
+    with console.progress(f"reading {source.data}"):
+        study = read_training_study(
+            source.data,
+            target=source.target,
+            labels=source.labels,
+            ignore=source.ignore,
+            sample_columns=columns.names,
+            options=source.reading,
+        )
+    for remark in study.remarks:
+        console.note(remark)
+    return study
 
 
 def refuse_few_columns(study: Study) -> None:
