@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from minimaxrisk.engines import ball as engine
 from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.problem.ball import Ball
@@ -99,25 +98,6 @@ def test_risk_is_that_of_a_conic_solver(seed, kernel, is_known):
     assert found.lower <= found.upper + 1e-12
     assert found.gap <= 1e-6
     assert found.lower - 1e-6 <= expected <= found.upper + 1e-6
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("seed", [seed for seed in range(24) if seed % 4])
-def test_many_masses_have_a_matrix_for_each_label(seed, kernel, monkeypatch):
-    """As exact as one matrix for all labels, which known masses and two classes always have."""
-    problem = random_problem(seed, is_known=False, kernel=kernel)
-    expected, factors, n_factors = solve_ball(problem), engine.FactorsOfClasses, []
-    monkeypatch.setattr(engine, "MOST_TOGETHER", problem.centre.size - 1)
-    monkeypatch.setattr(engine, "FactorsOfClasses", lambda *a: n_factors.append(1) or factors(*a))
-    found = solve_ball(problem)
-    assert n_factors or expected.upper == found.upper  # nothing to step for
-    assert found.gap <= max(1e-8, 2.0 * expected.gap)
-    assert found.upper == pytest.approx(expected.upper, abs=3e-8)
-    assert found.lower == pytest.approx(expected.lower, abs=3e-8)
-    n_factors.clear()
-    solve_ball(random_problem(seed, is_known=True, kernel=kernel))
-    solve_ball(random_problem(4, is_known=False))
-    assert not n_factors
 
 
 @pytest.mark.parametrize("is_known", [True, False])

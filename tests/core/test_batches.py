@@ -10,12 +10,12 @@ from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk._utils.parallel import parallel_map_in_batches
+from minimaxrisk._utils.positive_definite import FactorisationError
 from minimaxrisk.engines import dispatch, solution
-from minimaxrisk.engines.batched import engine, one_hot, points
-from minimaxrisk.engines.batched.engine import can_share, solve_together
+from minimaxrisk.engines.interior_point import batch, box, sides, step
+from minimaxrisk.engines.interior_point.batch import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
-from minimaxrisk.features import batched
 from minimaxrisk.problem import pose as parts_module
 from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
@@ -153,7 +153,7 @@ def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
         data = replace(data, X=sparse.csr_array(np.where(np.abs(data.X) > 1.0, data.X, 0.0)))
     elif kind == "many of classes":
         data = data_of(rng, 20, 30, 3)
-        monkeypatch.setitem(engine.MOST_INSTANCES, "one-hot", 19)
+        monkeypatch.setattr(batch, "MOST_INSTANCES_OF_SEVERAL", 19)
     elif kind == "close":
         choices, settings = choices | {"coding": "one-hot"}, EngineSettings("auto", gap_tol=1e-7)
     elif kind == "known":
@@ -163,7 +163,7 @@ def test_what_does_not_belong_is_solved_alone(kind, monkeypatch):
     elif kind == "max_iter":
         settings = EngineSettings("auto", max_iter=50)
     else:
-        monkeypatch.setattr(engine, "MOST_INSTANCES", {"signed": 19, "one-hot": 19})
+        monkeypatch.setattr(batch, "MOST_INSTANCES", 19)
     posed = pose(data, rule=Multiple(1.0), **choices)
     assert not can_share(posed.problem, settings)
     assert dispatch.problems_at_a_time(posed.problem, settings) == (1 if kind == "sparse" else 8)
@@ -183,16 +183,19 @@ def test_what_gets_stuck_is_solved_alone(failure, n_classes, monkeypatch):
     problems = problems_of(np.random.default_rng(7), 20, 150, 6, n_classes=n_classes)
     if failure == "stuck":
         monkeypatch.setattr(solution, "PATIENCE", 1)
-        monkeypatch.setattr(points, "FRACTION_TO_BOUNDARY", 0.05)
+        monkeypatch.setattr(step, "FRACTION_TO_BOUNDARY", 0.05)
     elif failure == "factor":
-        plain, coin = batched.dpotrf, np.random.default_rng(0)
-        for module in (batched, one_hot):
-            monkeypatch.setattr(
-                module, "dpotrf", lambda *a, **k: (plain(*a, **k)[0], int(coin.random() < 0.1))
-            )
+        plain, coin = sides.cholesky, np.random.default_rng(0)
+
+        def sometimes(matrix):
+            if coin.random() < 0.1:
+                raise FactorisationError
+            return plain(matrix)
+
+        monkeypatch.setattr(sides, "cholesky", sometimes)
     else:
-        monkeypatch.setattr(batched, "NEAREST_PER_INSTANCE", 0.1)
-        monkeypatch.setattr(batched, "NEAREST_OF_SEVERAL", 0.1)
+        monkeypatch.setattr(box, "NEAREST_IN_BATCH", 0.1)
+        monkeypatch.setattr(box, "NEAREST_OF_SEVERAL_IN_BATCH", 0.1)
     n_alone = []
     alone = dispatch.interior_approach
     monkeypatch.setattr(dispatch, "interior_approach", lambda *a: n_alone.append(1) or alone(*a))
@@ -206,7 +209,7 @@ def test_an_interrupt_is_passed_on(monkeypatch):
     def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(points.InteriorPoints, "step", interrupt)
+    monkeypatch.setattr(batch, "step", interrupt)
     data = data_of(np.random.default_rng(0), 20, 50)
     with pytest.raises(KeyboardInterrupt):
         permutation_test(MinimaxRiskClassifier(), data.X, data.labels, 5)
@@ -309,7 +312,7 @@ def test_batches_do_not_show(n_classes, monkeypatch):
         return [test.null_distribution, *(member.full_coef for member in model.members_)]
 
     usual = everything()
-    monkeypatch.setattr(batched.NumPyBatchAlgebra, "LARGEST_BATCH", 8)
+    monkeypatch.setattr(batch, "LARGEST_BATCH", 8)
     for one, other in zip(usual, everything(), strict=True):
         assert np.array_equal(one, other)
 

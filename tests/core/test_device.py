@@ -19,21 +19,20 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
-from minimaxrisk._utils.arrays import asarray_like, to_numpy
+from minimaxrisk._utils.arrays import to_numpy
 from minimaxrisk._utils.positive_definite import FactorisationError
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.batched.engine import can_share, solve_together
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
+from minimaxrisk.engines.interior_point import sides
+from minimaxrisk.engines.interior_point.batch import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space
 from minimaxrisk.engines.solution import EngineSettings, Enough
-from minimaxrisk.features import device, device_constraints, device_fused
-from minimaxrisk.features.batched import BatchAlgebra
+from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import DeviceFeatures, device_features
-from minimaxrisk.features.device_constraints import DeviceRows, FactorOnDevice
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import upper_bound_of_some
 from minimaxrisk.samples.instances import distinct_instances
@@ -206,12 +205,9 @@ def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("few_numbers", [2000, 20000])
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
-def test_many_instances_several_classes_weights_groups_known_masses(elsewhere, few_numbers, monkeypatch):
-    """The factor on the device, blocks of classes, units of their own, instances without labels."""
-    monkeypatch.setattr(device_constraints, "FEWEST_ON_DEVICE", 50)
-    monkeypatch.setattr(device_constraints, "FEW_NUMBERS", few_numbers)
+def test_many_instances_several_classes_weights_groups_known_masses(elsewhere):
+    """Blocks of classes, units of their own, instances without labels."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(70, 80)), np.arange(70) % 2
     X[y == 1, :5] += 0.5
@@ -248,84 +244,6 @@ def test_the_matrix_of_moments_is_made_on_the_device(elsewhere):
     np.testing.assert_allclose(problem.features.squares_elsewhere()(weights), (Z.T * weights) @ Z, atol=1e-10)
 
 
-@pytest.mark.parametrize("few_numbers", [0, 1 << 18])
-@pytest.mark.parametrize("elsewhere", [strict, torch_cpu, torch_cuda])
-def test_a_factor_made_on_the_device(elsewhere, few_numbers, monkeypatch):
-    """Also of a matrix that is not positive definite to rounding, and of one that is not at all."""
-    monkeypatch.setattr(device_constraints, "FEW_NUMBERS", few_numbers)
-    rng = np.random.default_rng(0)
-    values, right, weights, ones = rng.normal(size=(4, 9)), rng.normal(size=9), np.ones(4), np.ones(4)
-    rows = DeviceRows(elsewhere(np.ascontiguousarray(values.T)))
-    made = FactorOnDevice(rows, slice(0, 4), weights, np.ones(9), ones)
-    solution, moved = made.solve(right)
-    assert (moved is None) == (few_numbers > 0)
-    assert np.allclose((values.T @ values + np.eye(9)) @ solution, right)
-    if moved is not None:
-        assert np.allclose(moved, values @ solution)
-    singular = FactorOnDevice(rows, slice(0, 4), weights, np.zeros(9), ones)
-    assert np.isfinite(singular.solve(right)[0]).all()
-    with pytest.raises(FactorisationError):
-        FactorOnDevice(rows, slice(0, 4), weights, np.full(9, -20.0), ones)
-
-
-@pytest.mark.parametrize("room", [0, 4096])
-def test_lists_of_the_nearest_constraints(room, study, monkeypatch):
-    """As a kernel makes them, here without one: the same working sets, also where a list fails."""
-    X, y = study
-    plain = MinimaxRiskClassifier().fit(strict(X), y)
-    listed, looks = [], []
-
-    def made_here(position, direction, beyond, threshold, capacity):
-        here = to_numpy(position)
-        nearness = np.maximum(np.abs(here), np.abs(here + beyond * to_numpy(direction)))
-        found = np.flatnonzero(nearness >= threshold)[::-1]
-        listed.append(len(found) if len(found) <= capacity else None)
-        return None if len(found) > capacity else (found, nearness[found])
-
-    def look(values, k):
-        looks.append(k)
-        return places_of_largest(values, k)
-
-    places_of_largest = device_constraints.places_of_largest
-    monkeypatch.setattr(device_constraints, "has_fused", lambda array: True)
-    monkeypatch.setattr(device_constraints, "fused_nearby", made_here)
-    monkeypatch.setattr(device_constraints, "places_of_largest", look)
-    monkeypatch.setattr(device_constraints, "LISTED", room)
-    model = MinimaxRiskClassifier().fit(strict(X), y)
-    for name in ("n_features", "lower", "upper"):
-        assert [record[name] for record in model.history_] == [record[name] for record in plain.history_]
-    k = looks[0]
-    assert sum(n is not None and n >= k for n in listed) + len(looks) == model.n_iter_
-    assert any(n is not None and n < k for n in listed)
-    assert len(looks) < model.n_iter_ / 2
-    assert (None in listed) == (room == 0)
-
-
-def test_kernels():
-    """What they list and gather, beside NumPy."""
-    if not device_fused.has_fused(torch_cuda(np.ones(1))):
-        pytest.skip("no Triton")
-    rng = np.random.default_rng(0)
-    position, direction = rng.uniform(-1.0, 1.0, (2, 5000))
-    nearness = np.maximum(np.abs(position), np.abs(position + 0.5 * direction))
-    there = torch_cuda(position), torch_cuda(direction)
-    found, how_near = device_fused.fused_nearby(*there, 0.5, 0.9, 5000)
-    order = np.argsort(found)
-    assert np.array_equal(found[order], np.flatnonzero(nearness >= np.float32(0.9)))
-    assert np.allclose(how_near[order], nearness[found[order]], rtol=1e-12)
-    assert device_fused.fused_nearby(*there, 0.5, 0.9, 10) is None
-    X, y = rng.normal(size=(300, 70)).astype(np.float32), np.arange(300) % 2
-    options = {"standardize": True, "fit_intercept": True}
-    instances = distinct_instances(check_training_data(MinimaxRiskClassifier(), X, y))
-    features = device_features(torch_cuda(X), instances, **options)[0]
-    copied = dense_features(as_table(X), instances, **options)[0]
-    vectors, components = rng.normal(size=(3, 142)), np.array([0, 3, 70, 71, 75, 141])
-    lines = to_numpy(features.fused_columns(components, *map(torch_cuda, vectors)))
-    assert np.allclose(lines[:, :300].T, copied.columns(components % 71), atol=1e-12)
-    assert np.array_equal(lines[:, 300:], vectors[:, components].T)
-    assert features.fused_columns(components[:0]).shape == (0, 300)
-
-
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_what_takes_many_fits(elsewhere, study):
     X, y = study
@@ -356,21 +274,17 @@ def test_what_takes_many_fits(elsewhere, study):
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
-@pytest.mark.parametrize("reason", ["zero", "thin", "failed"])
-def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, reason, study, monkeypatch):
+def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, study, monkeypatch):
     X, y = study
-    if reason in ("zero", "thin"):  # for the observed labels, of one column
-        nearly = np.linspace(1.0, 1.0 + 1e-5 * (reason == "thin"), len(y))
-        X = np.column_stack([X, (2.0 * y - 1.0) * nearly])
-    else:
-        plain = BatchAlgebra.factorise
+    plain, calls = sides.cholesky, []
 
-        def fail_for_the_first(self, rows, diagonal):
-            failed = to_numpy(plain(self, rows, diagonal)).copy()
-            failed[0] |= failed.size == 3
-            return asarray_like(rows, failed)
+    def fail_for_the_first(matrix):
+        calls.append(1)
+        if len(calls) == 1:
+            raise FactorisationError
+        return plain(matrix)
 
-        monkeypatch.setattr(BatchAlgebra, "factorise", fail_for_the_first)
+    monkeypatch.setattr(sides, "cholesky", fail_for_the_first)
     data = check_training_data(MinimaxRiskClassifier(), elsewhere(X), y)
     posed = pose(data, rule=Multiple(1.0), coding="auto", standardize=False, fit_intercept=True)
     rng = np.random.default_rng(0)

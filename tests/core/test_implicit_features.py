@@ -8,7 +8,7 @@ import pytest
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk.features import dense
 from minimaxrisk.features.dense import ImplicitFeatures
-from minimaxrisk.features.moment_constraints import MomentConstraintsInMemory
+from minimaxrisk.features.moment_constraints import MomentConstraints
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def a_study(rng, n=30, d=70, n_classes=2, order="C"):
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
 def test_a_fit_is_the_same(no_copies, monkeypatch, coding, marginal):
     became_exact = []
-    original = MomentConstraintsInMemory.make_exact
+    original = MomentConstraints.make_exact
     monkeypatch.setattr(
-        MomentConstraintsInMemory,
+        MomentConstraints,
         "make_exact",
         lambda self, weights: (became_exact.append(self), original(self, weights))[1],
     )

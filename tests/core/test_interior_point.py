@@ -9,13 +9,16 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky
 from minimaxrisk.engines import solution as solution_room
-from minimaxrisk.engines.interior_point import engine, factors, predictor_corrector
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
+from minimaxrisk.engines.interior_point import box, engine, sides
+from minimaxrisk.engines.interior_point.box import BoxPoint
+from minimaxrisk.engines.interior_point.sides import BoxCoupling
+from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
 from minimaxrisk.engines.interior_point.vertices import VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.features.moment_constraints import moment_constraints_of
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of, some_problem
@@ -32,6 +35,15 @@ def no_candidates(self, gap, *, is_near):
     return iter(())
 
 
+def constraints_of(problem):
+    return moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
+
+
+def nearest(constraints, k, *besides):
+    (chosen,) = constraints.nearest(k, [np.array(besides, dtype=np.intp)], alike=False)
+    return constraints.working_set(0, chosen)
+
+
 # --- the constraints ----------------------------------------------------------------------------------
 
 
@@ -39,21 +51,22 @@ def no_candidates(self, gap, *, is_near):
 def test_positions_follow_the_moments(coding):
     problem = some_problem(n_classes=2, coding=coding)
     rng = np.random.default_rng(1)
-    constraints = problem.moment_constraints()
+    constraints = constraints_of(problem)
     constraints.begin()
     w = problem.centre.copy()
     for _ in range(3):
         direction = rng.dirichlet(np.ones(w.size)).reshape(w.shape) - w
-        furthest = constraints.furthest_step(problem.coding.encode(direction))
+        lengths = constraints.longest_step(problem.coding.encode(direction)[None])
+        furthest = float(lengths[0, 0])
         at_furthest = np.abs(problem.moments_of(w + furthest * direction) - problem.tau) / problem.lam
         assert at_furthest.max() == pytest.approx(1.0, abs=1e-9)
-        constraints.advance(0.5 * furthest)
+        constraints.advance(0.5 * lengths)
         ahead = ((problem.moments_of(w + direction) - problem.tau) / problem.lam).ravel()
         w = w + 0.5 * furthest * direction
         position = ((problem.moments_of(w) - problem.tau) / problem.lam).ravel()
-        everything = constraints.nearest(problem.n_components, np.empty(0, dtype=int))
+        everything = nearest(constraints, problem.n_components)
         np.testing.assert_allclose(everything.position, position, atol=1e-12)
-        some = constraints.nearest(5, np.array([7, 3]))
+        some = nearest(constraints, 5, 3, 7)
         # Nearest here, or where the whole step would have ended.
         expected = set(np.argsort(-np.maximum(np.abs(position), np.abs(ahead)))[:5]) | {3, 7}
         assert some.components.tolist() == sorted(expected)
@@ -73,20 +86,20 @@ def test_positions_follow_the_moments(coding):
 
 
 def all_constraints(problem):
-    constraints = problem.moment_constraints()
+    constraints = constraints_of(problem)
     constraints.begin()
-    return constraints.nearest(problem.n_components, np.empty(0, dtype=int))
+    return nearest(constraints, problem.n_components)
 
 
 def perturbed(system, rng, decades):
     """Pairs with products near each other and values over many decades, as in late iterations."""
-    spread = 10.0 ** rng.uniform(-decades, 0.0, len(system.x))
-    swap = rng.random(len(system.x)) < 0.5
+    spread = 10.0 ** rng.uniform(-decades, 0.0, system.x.shape)
+    swap = rng.random(system.x.shape) < 0.5
     system.x = np.where(swap, spread, 1.0)
     system.z = np.where(swap, 1.0, spread)
 
 
-def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
+def dense_one_hot(working, weights, scores, x, z, target, pull):
     """All equations of the one-hot step in one matrix: dw, dr, dphi."""
     k, n = scores.shape
     w, room = x.reshape(2, k, n)
@@ -96,10 +109,10 @@ def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
     matrix, right = np.zeros((size + n + 1, size + n + 1)), np.zeros(size + n + 1)
     for c, part in enumerate(working.parts):
         own = slice(c * n, (c + 1) * n)
-        rows = working.rows[part] / working.radius[part, None]
+        rows = working.rows[part]
         matrix[own, own] = rows.T @ (weights[part, None] * rows) + np.diag(a[c] / w[c] + b[c] / room[c])
         matrix[own, size : size + n] = matrix[size : size + n, own] = -np.diag(b[c] / room[c])
-        right[own] = scores[c] - phi - b[c] + a[c] + pull[c] + pushed[0, c] - pushed[1, c]
+        right[own] = scores[c] - b[c] + a[c] + pull[c] + pushed[0, c] - pushed[1, c]
     matrix[size : size + n, size : size + n] = np.diag((b / room).sum(axis=0))
     right[size : size + n] = pushed[1].sum(axis=0) - (1.0 - b.sum(axis=0))
     matrix[:size, -1] = matrix[-1, :size] = 1.0
@@ -115,59 +128,60 @@ def dense_one_hot(working, weights, scores, x, z, phi, target, pull):
 @pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("decades", [1, 6])
-@pytest.mark.parametrize("stiff", [factors.STIFF, 3.0])
-@pytest.mark.parametrize("few", [factors.PLAIN_SIDE_ONE_HOT, 0.0])
+@pytest.mark.parametrize("stiff", [sides.STIFF, 3.0])
+@pytest.mark.parametrize("few", [sides.MOMENT_SIDE_ONE_HOT, 0.0])
 def test_one_hot_step_solves_the_dense_system(shape, n_classes, decades, stiff, few, monkeypatch):
     # With the smaller number many instances have w - r in place of w.
-    monkeypatch.setattr(factors, "STIFF", stiff)
-    monkeypatch.setattr(factors, "PLAIN_SIDE_ONE_HOT", few)
-    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)  # single precision is never accurate enough
+    monkeypatch.setattr(sides, "STIFF", stiff)
+    monkeypatch.setattr(sides, "MOMENT_SIDE_ONE_HOT", few)
     rng = np.random.default_rng(2)
     problem = some_problem(3, *shape, n_classes=n_classes, coding="one-hot")
     working = all_constraints(problem)
-    system = OneHotSystem(problem.centre)
+    system = OneHotSystem(problem.centre[None])
     perturbed(system, rng, decades)
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
     scores, pull = rng.standard_normal((2, *problem.centre.shape))
-    target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
-    system.factorise(working, system.z / system.x, weights, scores)
-    step = system.solve(target / system.x, pull)
-    expected = dense_one_hot(working, weights, scores, system.x, system.z, 0.0, target, pull)
+    target = rng.uniform(-1.0, 1.0, system.x.shape) * system.x * system.z
+    coupling = BoxCoupling(1).at([working], weights[None])
+    assert not system.factorise(coupling, system.z / system.x, scores[None]).any()
+    dx, (moved,) = system.solve(target / system.x, pull[None])
+    expected = dense_one_hot(working, weights, scores, system.x[0], system.z[0], target, pull)
     size = problem.centre.size
     dw, dr = expected[:size].reshape(problem.centre.shape), expected[size:-1]
     scale = np.abs(expected[:-1]).max()
-    np.testing.assert_allclose(step.block_weights, dw, atol=1e-6 * scale)
-    np.testing.assert_allclose(step.dx.reshape(2, *dw.shape)[1], dr - dw, atol=1e-6 * scale)
-    assert step.dphi == pytest.approx(expected[-1], rel=1e-6, abs=1e-7)
-    assert system.x[:size].sum() + step.block_weights.sum() == pytest.approx(1.0, abs=1e-9 * np.abs(dw).sum())
-    assert (step.moved is not None) == (shape != (12, 60))
-    if step.moved is not None:
-        np.testing.assert_allclose(step.moved, working.moments(dw), atol=1e-6 * scale)
+    block_weights = system.block_weights(dx)[0]
+    np.testing.assert_allclose(block_weights, dw, atol=1e-6 * scale)
+    np.testing.assert_allclose(dx.reshape(2, *dw.shape)[1], dr - dw, atol=1e-6 * scale)
+    assert system.x[0, :size].sum() + block_weights.sum() == pytest.approx(1.0, abs=1e-9 * np.abs(dw).sum())
+    assert moved is None or shape != (12, 60)
+    if moved is not None:
+        np.testing.assert_allclose(moved, working.moments(dw), atol=1e-6 * scale)
 
 
 @pytest.mark.parametrize("shape", [(12, 60), (40, 5), (90, 2)], ids=["wide", "square", "tall"])
 @pytest.mark.parametrize("decades", [1, 6])
-@pytest.mark.parametrize("few", [factors.PLAIN_SIDE_SIGNED, 0.0])
+@pytest.mark.parametrize("few", [sides.MOMENT_SIDE_SIGNED, 0.0])
 def test_signed_step_satisfies_the_newton_equations(shape, decades, few, monkeypatch):
-    monkeypatch.setattr(factors, "PLAIN_SIDE_SIGNED", few)
+    monkeypatch.setattr(sides, "MOMENT_SIDE_SIGNED", few)
     rng = np.random.default_rng(4)
     problem = some_problem(5, *shape, n_classes=2)
     working = all_constraints(problem)
-    system = SignedSystem(problem.centre)
+    system = SignedSystem(problem.centre[None])
     perturbed(system, rng, decades)
     weights = 10.0 ** rng.uniform(-decades, 1.0, len(working))
     scores, pull = rng.standard_normal((2, 1, shape[0]))
-    target = rng.uniform(-1.0, 1.0, len(system.x)) * system.x * system.z
-    system.factorise(working, system.z / system.x, weights, scores)
-    step = system.solve(target / system.x, pull)
-    assert (step.moved is not None) == (shape != (12, 60))
-    if step.moved is not None:
-        np.testing.assert_allclose(step.moved, working.moments(step.block_weights), atol=1e-7)
+    target = rng.uniform(-1.0, 1.0, system.x.shape) * system.x * system.z
+    coupling = BoxCoupling(1).at([working], weights[None])
+    assert not system.factorise(coupling, system.z / system.x, scores[None]).any()
+    dx, (moved,) = system.solve(target / system.x, pull[None])
+    du = system.block_weights(dx)[0, 0]
+    assert moved is None or shape != (12, 60)
+    if moved is not None:
+        np.testing.assert_allclose(moved, working.moments(du[None]), atol=1e-7)
     # Stationarity: z -+ score = 1 afterwards, the scores having moved by pull - G du.
-    rows = working.rows[:] / working.radius[:, None]
-    du = step.block_weights[0]
+    rows = working.rows[:]
     after = scores[0] + pull[0] - rows.T @ (weights * (rows @ du))
-    dz = (target - system.z * step.dx) / system.x
+    dz = (target - system.z * dx) / system.x
     dz_p, dz_q = dz.reshape(2, -1)
     z_p, z_q = system.z.reshape(2, -1)
     # How many digits are left depends on the processor's linear algebra.
@@ -191,21 +205,21 @@ def test_cholesky_regularises_what_it_must_and_says_what_it_cannot():
 def test_every_iterate_proves_its_bounds(coding):
     problem = some_problem(6, n=40, d=300, n_classes=2, coding=coding)
     exact = full_lp(problem, BayesError()).upper
-    point = InteriorPoint(problem)
+    point = BoxPoint(problem)
     for _ in range(9):
-        point.choose_working_set()
+        point.choose_working_sets()
         bound, stage = point.upper_bound()
         assert bound >= exact - 1e-12
         assert bound == pytest.approx(
             upper_bound(problem, BayesError(), stage.expand(*problem.tau.shape)), abs=1e-10
         )
-        w = point.system.distribution()
+        w = point.distribution()
         assert w.min() >= 0.0
         assert w.sum() == pytest.approx(1.0, abs=1e-12)
         # Inside the set without any mixing.
         assert (np.abs(problem.moments_of(w) - problem.tau) <= problem.lam).all()
         assert BayesError().value(w) <= exact + 1e-12
-        point.step()
+        step(point)
     assert bound - BayesError().value(w) < 1e-4
 
 
@@ -308,9 +322,8 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, codi
         calls.append(1)
         return (fault if len(calls) > n_good else original)(*arguments)
 
-    original = getattr(factors, name)
-    monkeypatch.setattr(factors, name, sometimes)
-    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)
+    original = getattr(sides, name)
+    monkeypatch.setattr(sides, name, sometimes)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.solver == "constraint-generation"
     assert "stuck" in solution.remark
@@ -323,7 +336,7 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, codi
 
 def test_a_rescue_is_a_larger_working_set(monkeypatch):
     problem = some_problem(10, n=40, d=600, n_classes=2)
-    monkeypatch.setattr(predictor_corrector, "MOST_PER_INSTANCE", 0.05)
+    monkeypatch.setattr(box, "MOST_PER_INSTANCE", 0.05)
     monkeypatch.setattr(solution_room, "PATIENCE", 3)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
@@ -333,7 +346,7 @@ def test_a_rescue_is_a_larger_working_set(monkeypatch):
 
 def test_the_user_is_told_when_another_engine_did_the_work(wide, monkeypatch):
     X, y = wide
-    monkeypatch.setattr(factors, "cholesky", broken_factor)
+    monkeypatch.setattr(sides, "cholesky", broken_factor)
     with pytest.warns(ConvergenceWarning, match="the interior point got stuck after"):
         model = MinimaxRiskClassifier().fit(X, y)
     assert model.solver_ == "constraint-generation"
@@ -365,7 +378,7 @@ def test_what_is_reported_is_computed_afresh(monkeypatch):
     problem = some_problem(9, n=40, d=200, n_classes=2)
     exact = full_lp(problem, BayesError()).upper
     outside = np.full_like(problem.centre, 1.0 / problem.centre.size)
-    monkeypatch.setattr(SignedSystem, "distribution", lambda self: outside)
+    monkeypatch.setattr(SignedSystem, "distributions", lambda self: outside[None])
     monkeypatch.setattr(engine, "constraint_generation", gives_up)
     solution = engine.interior_point(problem, SETTINGS)
     assert solution.lower <= exact + 1e-12
@@ -379,7 +392,7 @@ def test_a_solver_that_fails_is_named_and_the_pair_kept(wide, monkeypatch):
     def fails(*arguments, **options):
         raise SolverError("HiGHS did not reach an optimum")
 
-    monkeypatch.setattr(factors, "cholesky", broken_factor)
+    monkeypatch.setattr(sides, "cholesky", broken_factor)
     monkeypatch.setattr(engine, "constraint_generation", fails)
     with pytest.warns(ConvergenceWarning) as caught:
         model = MinimaxRiskClassifier().fit(X, y)
@@ -403,7 +416,7 @@ def test_a_gap_within_the_tolerance_stays_within_it(gap_tol):
 def test_pivots_can_be_limited():
     problem = some_problem(12, n=60, d=300)
     search = search_of(problem)
-    search.point.choose_working_set()
+    search.point.choose_working_sets()
     warm_start = engine.WarmStart(search.best, search.point.face(), max_pivots=3)
     with pytest.raises(PivotLimitError):
         constraint_generation(

@@ -1,17 +1,13 @@
-"""Three and more classes: Newton steps in single precision, and the bound of always naming one class."""
+"""Three and more classes: the optimum, and the bound of always naming one class."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from scipy.linalg.blas import ssymv
 
 from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk.engines.dispatch import bound_minimax_risks
-from minimaxrisk.engines.interior_point import engine, factors
-from minimaxrisk.engines.interior_point.factors import DigitsLostError, EpigraphFactor, RoughEpigraphFactor
+from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Enough, Solution
 from minimaxrisk.problem.objective import BayesError
@@ -41,57 +37,8 @@ def one_hot_problem(kind, seed=0, **options):
     return problem_of(*study(kind, seed), 4, coding="one-hot", **options)[0]
 
 
-@pytest.fixture
-def used(monkeypatch):
-    """Counts factors by precision; a rough one counts once it has passed its own check."""
-    counts = {"rough": 0, "careful": 0}
-    for name, cls in (("rough", "RoughEpigraphFactor"), ("careful", "EpigraphFactor")):
-        original = getattr(factors, cls)
-
-        def counted(*arguments, original=original, name=name):
-            factor = original(*arguments)
-            counts[name] += 1
-            return factor
-
-        monkeypatch.setattr(factors, cls, counted)
-    return counts
-
-
-def system_of(decades):
-    """A working set of all constraints, and diagonals over so many decades."""
-    problem, rng = one_hot_problem("plain"), np.random.default_rng(1)
-    constraints = problem.moment_constraints()
-    constraints.begin()
-    working = constraints.nearest(problem.n_components, np.empty(0, dtype=np.intp))
-    shape = problem.centre.shape
-    lower, upper = 10.0 ** rng.uniform(-decades, decades, (2, *shape))
-    weights = 10.0 ** rng.uniform(-decades, decades, len(working))
-    right = rng.standard_normal(shape), rng.standard_normal(shape[1])
-    return SimpleNamespace(working=working, weights=weights, lower=lower, upper=upper, right=right)
-
-
-def test_a_rough_step_is_that_of_double_precision():
-    of = system_of(0.5)
-    expected, _ = EpigraphFactor(of.working, of.weights, of.lower, of.upper).solve(*of.right)
-    step, _ = RoughEpigraphFactor(of.working, of.weights, of.lower, of.upper).solve(*of.right)
-    np.testing.assert_allclose(step, expected, atol=1e-3 * np.abs(expected).max())
-
-
-def test_a_rough_factor_knows_when_it_is_too_rough():
-    of = system_of(5.0)  # with 6 there is no factor at all
-    with pytest.raises(DigitsLostError):
-        RoughEpigraphFactor(of.working, of.weights, of.lower, of.upper)
-
-
-def test_what_it_misses_is_measured(monkeypatch):
-    of = system_of(0.5)
-    monkeypatch.setattr(factors, "ssymv", lambda *args, **named: 1.05 * ssymv(*args, **named))
-    with pytest.raises(DigitsLostError):
-        RoughEpigraphFactor(of.working, of.weights, of.lower, of.upper)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_optimum_is_that_of_the_linear_program(kind, used):
+def test_the_optimum_is_that_of_the_linear_program(kind):
     for seed, radius in enumerate((0.3, 1.0)):
         problem = one_hot_problem(kind, seed, radius=radius)
         exact = full_lp(problem, BayesError()).upper
@@ -102,16 +49,6 @@ def test_the_optimum_is_that_of_the_linear_program(kind, used):
         assert exact - 1e-9 <= bounds.upper <= exact + 1e-3
         # Radii of zero are widened, and the lower bound is that of the wider set.
         assert bounds.upper - 1e-3 <= bounds.lower <= exact + (1e-9 if kind != "zero radius" else 1e-3)
-    assert used["rough"] > 0
-    assert used["careful"] > 0
-
-
-def test_single_precision_changes_no_answer(monkeypatch):
-    problems = [one_hot_problem(kind, seed) for kind in KINDS[:4] for seed in (2, 3)]
-    found = [engine.interior_point(problem, SETTINGS).upper for problem in problems]
-    monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)
-    expected = [engine.interior_point(problem, SETTINGS).upper for problem in problems]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_bounds_do_not_depend_on_the_problems_beside():

@@ -22,8 +22,6 @@ from minimaxrisk.engines.interior_point.vertices import (
     DependentColumnsError,
     first_basis,
     independent_rows,
-    square_vertex,
-    vertex_by_blocks,
 )
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Solution
@@ -75,10 +73,7 @@ def test_every_way_leads_to_the_optimum_and_every_way_is_taken():
         if ways and not ways[-1].startswith("HiGHS"):
             assert solution.upper - solution.lower <= engine.VERTEX_ACCURACY
             assert solution.upper == pytest.approx(exact.upper, abs=1e-9)
-    expected = {
-        "square", "square after doubt", "blocks", "blocks after doubt", "push", "parametric simplex", "HiGHS",
-    }  # fmt: skip
-    assert set(taken) == expected, taken
+    assert set(taken) == {"square", "push", "parametric simplex", "HiGHS"}, taken
 
 
 def accurate_point(problem, monkeypatch, n_more=3):
@@ -87,20 +82,6 @@ def accurate_point(problem, monkeypatch, n_more=3):
     found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
     assert found.run(None) == "near"
     return found.point, full_lp(problem, problem.objective).mu
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 6])
-def test_blocks_are_the_square_system(n_classes, monkeypatch):
-    problem = some_problem(8, n=36, d=90, n_classes=n_classes, coding="one-hot")
-    point, exact = accurate_point(problem, monkeypatch)
-    face = point.face()
-    assert face.is_square
-    by_blocks = vertex_by_blocks(problem, point.working, face)
-    at_once = square_vertex(problem, point.working, face)
-    np.testing.assert_allclose(by_blocks.stage.expand(*exact.shape), exact, atol=1e-8)
-    np.testing.assert_array_equal(by_blocks.stage.components, at_once.stage.components)
-    np.testing.assert_allclose(by_blocks.stage.values, at_once.stage.values, atol=1e-9)
-    np.testing.assert_allclose(by_blocks.distribution, at_once.distribution, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.engines.interior_point import engine, factors
-from minimaxrisk.engines.interior_point.factors import PlainSide
+from minimaxrisk.engines.interior_point import engine, sides
+from minimaxrisk.engines.interior_point.sides import MomentSide
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.features import working_rows
+from minimaxrisk.features.moment_constraints import moment_constraints_of
 from minimaxrisk.features.working_rows import DenseRows, SparseRows
 from minimaxrisk.problem.objective import BayesError
 from problems import problem_of
 
 SETTINGS = EngineSettings("interior-point")
-NONE = np.empty(0, dtype=np.intp)
 
 
 def data(seed, n=40, d=12, n_classes=2, *, kind="plain"):
@@ -44,24 +44,20 @@ def test_sums_of_sparse_rows_are_those_of_dense_ones():
     shift = rng.standard_normal(7)
     rows = SparseRows(values, shift)
     array = values.toarray().T - shift[:, None]
-    dense = DenseRows(array)
+    dense = DenseRows(array.copy())
     parts = (slice(0, 3), slice(3, 3), slice(3, 7))
-    weights, instances = rng.random((3, 9)), np.array([5, 1])
+    weights = rng.random((3, 9))
     assert rows.shape == dense.shape == (7, 9)
     np.testing.assert_allclose(rows[np.array([4, 2])], array[[4, 2]], atol=1e-14)
     np.testing.assert_allclose(rows[:], array, atol=1e-14)
     for form in (rows, dense):
         for part in (*parts, slice(0, 7)):
             own = array[part]
-            np.testing.assert_allclose(form.at(part, instances), own[:, instances], atol=1e-14)
             mu = rng.random(len(own))
             np.testing.assert_allclose(form.combine(part, mu), mu @ own, atol=1e-13)
             np.testing.assert_allclose(form.correlate(part, weights[0]), own @ weights[0], atol=1e-13)
             expected = np.tril((own.T * mu) @ own)
             np.testing.assert_allclose(np.tril(form.gram(part, mu)), expected, atol=1e-13)
-            roughly = form.gram_roughly(part, mu)
-            assert roughly.dtype == np.float32
-            np.testing.assert_allclose(np.tril(roughly), expected, atol=1e-5)
             expected = np.tril((own * weights[1]) @ own.T)
             np.testing.assert_allclose(np.tril(form.cross(part, part, weights[1])), expected, atol=1e-13)
         expected = (array[parts[2]] * weights[1]) @ array[parts[0]].T
@@ -69,35 +65,38 @@ def test_sums_of_sparse_rows_are_those_of_dense_ones():
         coupled = np.vstack([array[part] * row for part, row in zip(parts, weights, strict=True)])
         expected = np.tril(coupled @ coupled.T)
         np.testing.assert_allclose(np.tril(form.coupled(parts, weights)), expected, atol=1e-13)
+        factors = rng.random(7)
+        np.testing.assert_allclose(form.scaled(factors)[:], array * factors[:, None], atol=1e-14)
+        array = array.copy() if form is rows else array
 
 
-# --- the plain small side -----------------------------------------------------------------------------
+# --- the moment side -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("has_shared", [False, True])
 @pytest.mark.parametrize("form", [SparseRows, DenseRows])
-def test_the_plain_side_solves_its_system(has_shared, form, monkeypatch):
+def test_the_moment_side_solves_its_system(has_shared, form, monkeypatch):
     monkeypatch.setattr(working_rows, "COST_OF_A_PAIR", 0.0 if form is SparseRows else np.inf)
     rng = np.random.default_rng(2)
     n_blocks = 3 if has_shared else 1
     X, labels = data(3, n=30, d=9, n_classes=max(2, n_blocks), kind="sparse")
     problem, _ = problem_of(X, labels, max(2, n_blocks), coding="one-hot" if has_shared else "signed")
-    constraints = problem.moment_constraints()
+    constraints = moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
     constraints.begin()
-    working = constraints.nearest(problem.n_components, NONE)
+    working = constraints.working_set(0, np.arange(problem.n_components))
     assert isinstance(working.rows, form)
     n = problem.n_instances
     own, shared = rng.random((2, n_blocks, n)) + 0.1
     weights = rng.random(len(working)) + 0.1
     g = rng.standard_normal((n_blocks, n))
-    u, rest, moved = PlainSide(working, weights, own, shared if has_shared else None).solve(g)
+    u, rest, moved = MomentSide(working, weights, own, shared if has_shared else None).solve(g)
     stiffness = np.zeros((n_blocks, n, n_blocks, n))
     for i in range(n):
         block = np.diag(own[:, i]) + (np.outer(shared[:, i], shared[:, i]) if has_shared else 0.0)
         stiffness[:, i, :, i] = np.linalg.inv(block)
     R = np.zeros((len(working), n_blocks, n))
     for b, part in enumerate(working.parts):
-        R[part, b] = working.rows[part] / working.radius[part, None]
+        R[part, b] = working.rows[part]
     R = R.reshape(len(working), -1)
     matrix = stiffness.reshape(n_blocks * n, -1) + R.T @ (weights[:, None] * R)
     expected = np.linalg.solve(matrix, g.ravel())
@@ -108,7 +107,7 @@ def test_the_plain_side_solves_its_system(has_shared, form, monkeypatch):
 
 # --- answers on every way -----------------------------------------------------------------------------
 
-WAYS = ["plain", "kept", "n x n"]
+WAYS = ["moments", "instances"]
 
 
 @pytest.fixture
@@ -117,21 +116,19 @@ def take(monkeypatch):
 
     def choose(way, form=None):
         used = {}
-        monkeypatch.setattr(factors, "LARGEST_MISS", -1.0)  # single precision is never accurate enough
-        monkeypatch.setattr(factors, "small_side_is_cheaper", lambda *sizes: way == "kept")
         for few, classes in (
-            ("PLAIN_SIDE_SIGNED", ("DiagonalPlainSide", "DiagonalSmallSide", "DiagonalFactor")),
-            ("PLAIN_SIDE_ONE_HOT", ("EpigraphPlainSide", "EpigraphSmallSide", "EpigraphFactor")),
+            ("MOMENT_SIDE_SIGNED", ("DiagonalMomentSide", "DiagonalInstanceSide")),
+            ("MOMENT_SIDE_ONE_HOT", ("EpigraphMomentSide", "EpigraphInstanceSide")),
         ):
-            monkeypatch.setattr(factors, few, np.inf if way == "plain" else 0.0)
+            monkeypatch.setattr(sides, few, np.inf if way == "moments" else 0.0)
             for name, cls in zip(WAYS, classes, strict=True):
-                original = getattr(factors, cls)
+                original = getattr(sides, cls)
 
                 def counted(*arguments, original=original, name=name):
                     used[name] = used.get(name, 0) + 1
                     return original(*arguments)
 
-                monkeypatch.setattr(factors, cls, counted)
+                monkeypatch.setattr(sides, cls, counted)
         if form is not None:
             monkeypatch.setattr(working_rows, "COST_OF_A_PAIR", 0.0 if form == "sparse" else np.inf)
         return used
@@ -162,27 +159,23 @@ def test_every_way_finds_the_optimum(way, coding, kind, take):
         assert solution.lower - 1e-12 <= exact <= solution.upper + 1e-12
         assert solution.upper == pytest.approx(exact, abs=1e-9)
     others = set(used) - {way}
-    # The plain way alone has a way out.
+    # The moment side alone has a way out.
     assert used[way] > 0
-    assert not others or way == "plain"
+    assert not others or way == "moments"
 
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.parametrize("fallback", ["kept", "n x n"])
-def test_lost_digits_lead_to_the_careful_way(coding, fallback, take, monkeypatch):
-    used = take("plain")
-    monkeypatch.setattr(factors, "small_side_is_cheaper", lambda *sizes: fallback == "kept")
+def test_lost_digits_lead_to_the_instance_side(coding, take, monkeypatch):
+    used = take("moments")
     # Rounding alone exceeds this from some iteration on.
-    monkeypatch.setattr(factors, "LARGEST_DISAGREEMENT", 1e-11)
+    monkeypatch.setattr(sides, "LARGEST_DISAGREEMENT", 1e-14)
+    monkeypatch.setattr(sides, "SMALL", 1e-15)
     monkeypatch.setattr(engine.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
     X, labels = data(7, n=60, d=10)
     problem, _ = problem_of(X, labels, 2, coding=coding)
     exact = full_lp(problem, BayesError()).upper
     solution = engine.interior_point(problem, SETTINGS)
-    assert used["plain"] > 2
-    assert used[fallback] > 1
+    assert used["moments"] > 2
+    assert used["instances"] > 1
     assert solution.solver == "interior-point"
     assert solution.upper == pytest.approx(exact, abs=1e-9)
-
-
-# --- the choice of constraints ------------------------------------------------------------------------

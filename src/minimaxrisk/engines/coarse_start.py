@@ -22,7 +22,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.first_order import Steps
-from minimaxrisk.engines.interior_point.predictor_corrector import Snapshot, snapshot_near
+from minimaxrisk.engines.interior_point.box import Snapshot, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.batched.engine import Found, batch_size, can_share, solve_together
 from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
@@ -17,6 +16,7 @@ from minimaxrisk.engines.instance_generation import (
     has_many_instances,
     instance_generation,
 )
+from minimaxrisk.engines.interior_point.batch import Found, batch_size, can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_bounds,
@@ -134,9 +134,9 @@ def _together(problems: Sequence[Box], settings: EngineSettings, enough: Enough)
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int, int], list[int]] = {}
     for i, problem in enumerate(problems):
-        shared = problem.features.shared
+        shared = problem.features.shared_key
         if shared is not None and can_share(problem, settings):
-            key = shared.key, problem.n_instances, problem.coding.n_blocks
+            key = shared, problem.n_instances, problem.coding.n_blocks
             alike.setdefault(key, []).append(i)
     for places in alike.values():
         chosen = [problems[i] for i in places]

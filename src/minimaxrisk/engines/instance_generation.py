@@ -30,6 +30,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.coarse_start import CoarseStart, coarse_start, is_worth_a_coarse_start
+from minimaxrisk.engines.interior_point.box import Snapshot
 from minimaxrisk.engines.interior_point.engine import (
     NEAR_ENOUGH_SPARSE,
     VERTEX_ACCURACY,
@@ -38,7 +39,6 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_bounds,
     interior_point,
 )
-from minimaxrisk.engines.interior_point.predictor_corrector import Snapshot
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     Bounds,

@@ -32,7 +32,6 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.stored_tables import BLOCK_ELEMENTS, LARGE, StoredArray, Table
-from minimaxrisk.features.batched import TILE, NumPyBatchAlgebra
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -40,17 +39,20 @@ from minimaxrisk.features.matrix import (
     ColumnScale,
     FeatureMatrix,
     PartOfRows,
-    SharedData,
     is_negligible,
     power_of_two,
     slices_of,
     within_class_moments,
 )
+from minimaxrisk.features.moment_constraints import Columns
+from minimaxrisk.features.shared_columns import PartColumns
 from minimaxrisk.samples.instances import Instances
 
 # Columns copied at a time at least. Rows are gathered in another order than they have in X, and fewer
 # columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one, 0.35 s with these.
 FEWEST_COLUMNS = 32
+# Labellings that are posed together.
+TILE = 8
 # Entries of which a copy is made on the way, small enough for it to stay in the cache beside the original: to
 # scale 72 x 7129 takes 4.2 ms with these, 4.5 with half as many, 5.5 with four times as many.
 PIECE_ELEMENTS = 1 << 15
@@ -94,8 +96,8 @@ class DenseFeatures(FeatureMatrix):
         return self
 
     @property
-    def shared(self) -> SharedData:
-        return SharedData(id(self), self.shape[0], NumPyBatchAlgebra)
+    def shared_key(self) -> int:
+        return id(self)
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         self.n_passes += 1
@@ -319,8 +321,17 @@ class DensePart(ImplicitFeatures):
         self.whole = whole
 
     @property
-    def shared(self) -> SharedData:
-        return self.whole.shared
+    def shared_key(self) -> int:
+        return self.whole.shared_key
+
+    @property
+    def n_rows_of_pass(self) -> int:
+        return self.whole.shape[0]
+
+    def columns_together(self, features: Sequence[FeatureMatrix], lam: Any, *, in_batch: bool) -> Columns:
+        if in_batch:
+            return PartColumns(features, lam)
+        return super().columns_together(features, lam, in_batch=False)
 
     def combine_some(self, columns: IntArray, coefficients: FloatArray) -> FloatArray:
         coef = coefficients * self.factor[columns]

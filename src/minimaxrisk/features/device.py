@@ -2,9 +2,8 @@
 
 Shift and scale stand beside the data, on the device too. Every sum is added up in float64 from centred
 numbers, whatever the precision of the data. A block of columns at a time becomes float64, so that no second
-copy of the data is ever made. On CUDA devices with Triton one kernel does the same while it reads the data
-once (``device_fused``), several times as fast. The methods that end with ``_on_device`` answer there;
-the others answer in NumPy arrays.
+copy of the data is ever made. The methods that end with ``_on_device`` answer there; the others answer in
+NumPy arrays.
 
 Data larger than the memory of the device come from the host in blocks of columns as they are needed: a tensor
 on the host whose memory is pinned, or any one while PyTorch's default device is another. Two blocks are on
@@ -23,10 +22,7 @@ from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, put_columns, to_numpy
-from minimaxrisk.features.batched import BatchAlgebra, BatchColumns
 from minimaxrisk.features.dense import DenseFeatures
-from minimaxrisk.features.device_constraints import MomentConstraintsOnDevice
-from minimaxrisk.features.device_fused import fused_columns, fused_step, fused_sums, serve
 from minimaxrisk.features.matrix import (
     ENOUGH_VARIANCE,
     SMALLEST_SQUARE,
@@ -34,7 +30,6 @@ from minimaxrisk.features.matrix import (
     ColumnScale,
     FeatureMatrix,
     PartOfRows,
-    SharedData,
     is_negligible,
     slices_of,
 )
@@ -156,9 +151,6 @@ def _sums(data: Any, weights: Any, shift: Any, *, with_squares: bool) -> Sequenc
             _sums(block, weights, shift[part], with_squares=with_squares) for part, block in data.blocks()
         ]
     else:
-        fused = fused_sums(data, weights, shift, with_squares=with_squares)
-        if fused is not None:
-            return fused
         found = [
             (weights @ block, weights @ (block * block)) if with_squares else (weights @ block,)
             for _, block in centred_blocks(data, shift)
@@ -181,13 +173,9 @@ def centred_blocks(data: Any, shift: Any) -> Iterator[tuple[slice, Any]]:
 
 @dataclass
 class DeviceFeatures(FeatureMatrix):
-    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept.
-
-    There are no rough passes: with the kernel an exact pass takes as long as one in float32.
-    """
+    """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
 
     can_relabel: ClassVar[bool] = True
-    has_cheap_passes: ClassVar[bool] = True
     drawn_elements: ClassVar[int] = 1 << 26
 
     data: Any  # float32 or float64
@@ -206,11 +194,8 @@ class DeviceFeatures(FeatureMatrix):
         return len(self.rows), self.data.shape[1] + int(self.has_intercept)
 
     @property
-    def shared(self) -> SharedData:
-        return SharedData(id(self.data), self.shape[0], DeviceBatchAlgebra)
-
-    def moment_constraints(self, tau: Any, lam: Any) -> MomentConstraintsOnDevice:
-        return MomentConstraintsOnDevice(self, tau, lam)
+    def shared_key(self) -> int:
+        return id(self)
 
     @property
     def xp(self) -> Any:
@@ -248,30 +233,6 @@ class DeviceFeatures(FeatureMatrix):
         self.n_passes += 1
         there = asarray_like(self.data, weights)
         return to_numpy(self.xp.concat([there @ function(block) for block in self._blocks()], axis=1))
-
-    def fused_step(
-        self, block_weights: FloatArray, scale: Any, position: Any, direction: Any
-    ) -> float | None:
-        """``block_weights`` (1 x n) times the centred columns times ``scale``, written into ``direction``.
-
-        Returns how fast ``position`` meets a bound; None if there is no kernel.
-        """
-        if not serve(self.data):
-            return None
-        everywhere = np.zeros(self.data.shape[0] + 1)
-        everywhere[self.rows], everywhere[-1] = block_weights[0], block_weights.sum()
-        there = asarray_like(self.data, everywhere)
-        self.n_passes += 1
-        return fused_step(self.data, there, self.shift, scale, position, direction)
-
-    def fused_columns(self, components: IntArray, *vectors: Any) -> Any | None:
-        """A line per component: its column, then its entries of the vectors; None if there is no kernel."""
-        if not serve(self.data):
-            return None
-        there = asarray_like(self.data, components)
-        return fused_columns(
-            self.data, self.rows_on_device, self.shift, self.factor, there, vectors, int(self.has_intercept)
-        )
 
     def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
         """Means and variances stay on the device; the shares of the classes do not."""
@@ -338,9 +299,6 @@ class DeviceFeatures(FeatureMatrix):
 
     def columns_on_device(self, indices: IntArray) -> Any:
         """Some columns on the device (n x c)."""
-        fused = self.fused_columns(indices)
-        if fused is not None:
-            return self.xp.matrix_transpose(fused)
         xp, lead = self.xp, int(self.has_intercept)
         inner = np.maximum(indices - lead, 0)
         place = asarray_like(self.data, inner)
@@ -443,94 +401,3 @@ def _refuse_sizes() -> None:
         "X has columns with numbers so large or so small that their squares leave the range of float64; "
         "divide or multiply these columns, or pass X as a NumPy array, which is scaled column by column."
     )
-
-
-class DeviceBatchAlgebra(BatchAlgebra):
-    """Those of the array API standard, on columns of an array on a device."""
-
-    def _columns_of(self, features: Sequence[DeviceFeatures], lam: Any) -> BatchColumns:
-        if all(each is features[0] for each in features):
-            return _SameColumnsOnDevice(features[0], lam)
-        return _OwnColumnsOnDevice(features, lam)
-
-
-class _SameColumnsOnDevice:
-    """All problems have the same features, as those with permuted labels have."""
-
-    def __init__(self, features: DeviceFeatures, lam: Any) -> None:
-        self.lam, self._features, self._lead = lam, features, int(features.has_intercept)
-        self._instance_of_row = asarray_like(features.data, _instance_of_row(features))
-
-    def keep(self, places: Any) -> None:
-        self.lam = self._features.xp.take(self.lam, places, axis=0)
-
-    def products(self, weights: Any) -> Any:
-        features, xp = self._features, self._features.xp
-        features.n_passes += 1
-        lifted = xp.take(_with_zeros(xp, weights), self._instance_of_row, axis=1)
-        inner = weighted_sums(features.data, lifted, features.shift) * features.factor
-        return (_with_ones(xp, weights, inner) if self._lead else inner) / self.lam
-
-    def columns(self, chosen: Any) -> Any:
-        features, xp = self._features, self._features.xp
-        flat = xp.reshape(chosen, (-1,))
-        place = xp.where(flat < self._lead, 0, flat - self._lead)
-        values = xp.take(taken_columns(features.data, place), features.rows_on_device, axis=0)
-        values = xp.astype(values, xp.float64) - xp.take(features.shift, place)
-        values = xp.where(flat < self._lead, 1.0, values * xp.take(features.factor, place))
-        values = xp.reshape(xp.matrix_transpose(values), (*chosen.shape, -1))
-        return values / xp.take_along_axis(self.lam, chosen, axis=1)[:, :, None]
-
-
-class _OwnColumnsOnDevice:
-    """Every problem has rows, shifts and scales of its own."""
-
-    def __init__(self, features: Sequence[DeviceFeatures], lam: Any) -> None:
-        self.lam, self._first, self._xp = lam, features[0], features[0].xp
-        self._lead = int(self._first.has_intercept)
-        self._shift = self._xp.stack([each.shift for each in features])
-        self._factor = self._xp.stack([each.factor for each in features])
-        self._rows = self._xp.stack([each.rows_on_device for each in features])
-        self._instance_of_row = asarray_like(lam, np.stack([_instance_of_row(each) for each in features]))
-
-    def keep(self, places: Any) -> None:
-        for name in ("lam", "_shift", "_factor", "_rows", "_instance_of_row"):
-            setattr(self, name, self._xp.take(getattr(self, name), places, axis=0))
-
-    def products(self, weights: Any) -> Any:
-        """One product with the shift of the first problem, from which those of the others are not far."""
-        first, xp = self._first, self._xp
-        first.n_passes += 1
-        lifted = xp.take_along_axis(_with_zeros(xp, weights), self._instance_of_row, axis=1)
-        further = xp.sum(weights, axis=1, keepdims=True) * (self._shift - first.shift)
-        inner = (weighted_sums(first.data, lifted, first.shift) - further) * self._factor
-        return (_with_ones(xp, weights, inner) if self._lead else inner) / self.lam
-
-    def columns(self, chosen: Any) -> Any:
-        xp, (n_problems, q) = self._xp, chosen.shape
-        place = xp.where(chosen < self._lead, 0, chosen - self._lead)
-        columns = taken_columns(self._first.data, xp.reshape(place, (-1,)))
-        columns = xp.reshape(xp.matrix_transpose(columns), (n_problems, q, -1))
-        rows = xp.broadcast_to(self._rows[:, None, :], (n_problems, q, self._rows.shape[1]))
-        values = xp.astype(xp.take_along_axis(columns, rows, axis=2), xp.float64)
-        values = values - xp.take_along_axis(self._shift, place, axis=1)[:, :, None]
-        values = values * xp.take_along_axis(self._factor, place, axis=1)[:, :, None]
-        values = xp.where((chosen < self._lead)[:, :, None], 1.0, values)
-        return values / xp.take_along_axis(self.lam, chosen, axis=1)[:, :, None]
-
-
-def _with_zeros(xp: Any, weights: Any) -> Any:
-    """Weights of the instances and, behind them, a zero for rows that are no instance."""
-    return xp.concat([weights, 0.0 * weights[:, :1]], axis=1)
-
-
-def _with_ones(xp: Any, weights: Any, inner: Any) -> Any:
-    """Products with a column of ones, before those with the others."""
-    return xp.concat([xp.sum(weights, axis=1, keepdims=True), inner], axis=1)
-
-
-def _instance_of_row(features: DeviceFeatures) -> np.ndarray:
-    """For each row of the data its instance; rows that are no instance have a place behind all."""
-    place = np.full(features.data.shape[0], len(features.rows))
-    place[features.rows] = np.arange(len(features.rows))
-    return place

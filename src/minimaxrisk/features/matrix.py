@@ -23,8 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, entries_at, namespace_of, to_numpy
-from minimaxrisk.features.batched import BatchAlgebra
-from minimaxrisk.features.moment_constraints import MomentConstraints, MomentConstraintsInMemory
+from minimaxrisk.features.moment_constraints import Columns, SameColumns
 from minimaxrisk.features.working_rows import DenseRows, Rows
 
 # Entries of the columns that are read at a time for products of instances.
@@ -146,14 +145,6 @@ class PartOfRows:
     columns: Callable[[IntArray], FloatArray]  # the caller's columns on the rows, before scaling
 
 
-class SharedData(NamedTuple):
-    """The array that holds the instances of a problem, and how problems on it are solved together."""
-
-    key: int  # equal for problems on the same array
-    n_rows: int  # what a product with one column costs: all rows of a matrix, the instances on a device
-    algebra: type[BatchAlgebra]
-
-
 class Products(Protocol):
     """The two products of the features, as ``FeatureMatrix`` has them."""
 
@@ -202,26 +193,26 @@ class FeatureMatrix(Protocol):
         return False
 
     @property
-    def has_cheap_passes(self) -> bool:
-        """Whether a pass takes less time than a search among the vertices nearby."""
-        return False
-
-    @property
-    def shared(self) -> SharedData | None:
-        """The data that problems must have in common to be solved in one batch; None if they cannot be."""
+    def shared_key(self) -> int | None:
+        """Equal for features on the same data, whose problems can be solved together; None if they cannot."""
         return None
 
     @property
     def shape(self) -> tuple[int, int]: ...
 
     @property
+    def n_rows_of_pass(self) -> int:
+        """How many rows the data have that a pass reads."""
+        return self.shape[0]
+
+    @property
     def n_stored(self) -> int:
         """How many entries a pass reads."""
         return self.shape[0] * self.shape[1]
 
-    def moment_constraints(self, tau: Any, lam: Any) -> MomentConstraints:
-        """``|V Psi - tau| <= lam`` (B x d), tau and lam being where the features are."""
-        return MomentConstraintsInMemory(self, tau, lam)
+    def columns_together(self, features: Sequence[FeatureMatrix], lam: Any, *, in_batch: bool) -> Columns:
+        """The columns of problems with these features, of which these are the first, in units of lambda."""
+        return SameColumns(self, lam, in_batch=in_batch)
 
     def on_device(self, values: FloatArray) -> Any:
         """An array of this process, copied to where the features are."""

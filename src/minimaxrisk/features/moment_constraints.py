@@ -1,48 +1,58 @@
-"""The moment constraints, all m of them, kept beside the data and asked questions.
+"""The moment constraints ``|E_w Phi - tau| <= lambda`` of one problem or of several on the same data.
 
-The iterate's vectors with one entry per component of Phi, positions and directions, stay with the features:
-an engine asks for the nearest constraints, for how far it may go, and moves. Each answer is a reduction over
-components, so that data in memory, in chunks or on a device can answer where they are. A container answers by
-``FeatureMatrix.moment_constraints``; the answers in memory follow from its other methods.
+There are as many constraints as components of Phi, m = B d, often millions. The interior point asks three
+things about all of them: which are nearest to their bounds, how far it may go along a direction, and to move.
+Each answer takes one pass over the features or none. Of the nearest constraints it gets the columns
+(``WorkingSet``). Positions are in units of lambda, between -1 and 1 inside the uncertainty set.
+
+The first axis of all arrays counts problems (P). What is computed for one problem does not depend on the
+others, to the last bit. Vectors with an entry per component stay where the features are, in memory or on a
+device.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    asarray_like,
+    entries_at,
+    namespace_of,
+    places_of_largest,
+    sorted_union,
+    to_numpy,
+)
 from minimaxrisk.features.working_rows import Rows
 
 if TYPE_CHECKING:
     from minimaxrisk.features.matrix import FeatureMatrix
 
+# The nearest constraints are looked for among those that are this near, relative to the furthest of the last
+# working set: few are left to choose from.
+LOWER_CUT = 0.8
+
 
 @dataclass(frozen=True)
 class WorkingSet:
-    """Some moment constraints with their columns.
-
-    Coefficients and positions are in units of the radii: ``position`` is ``(E_w Phi - tau) / lambda``,
-    between -1 and 1 inside the uncertainty set, and a coefficient is ``lambda mu``.
-    """
+    """Some moment constraints of a problem, with their columns in units of their radii."""
 
     components: IntArray  # ascending, so block by block
-    rows: Rows  # one per component: psi_j
+    rows: Rows  # one per component: psi_j / lambda_j
     radius: FloatArray  # lambda
-    tau: FloatArray
+    target: FloatArray  # tau / lambda
     position: FloatArray
     shape: tuple[int, int]  # B x d, of all components
 
     def __len__(self) -> int:
         return len(self.components)
-
-    @cached_property
-    def target(self) -> FloatArray:
-        return self.tau / self.radius
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
@@ -54,131 +64,234 @@ class WorkingSet:
         return tuple(map(slice, bounds[:-1], bounds[1:]))
 
     def scores(self, coefficients: FloatArray) -> FloatArray:
-        """Block scores of every instance (B x n)."""
-        mu = coefficients / self.radius
+        """Block scores of every instance (B x n), from coefficients in units of 1 / lambda."""
         if len(self.parts) == 1:
-            return self.rows.combine(self.parts[0], mu)[None, :]
-        return np.stack([self.rows.combine(part, mu[part]) for part in self.parts])
+            return self.rows.combine(self.parts[0], coefficients)[None, :]
+        return np.stack([self.rows.combine(part, coefficients[part]) for part in self.parts])
 
     def moments(self, block_weights: FloatArray) -> FloatArray:
         """What ``block_weights`` (B x n) add to each position."""
         if len(self.parts) == 1:
-            return self.rows.correlate(self.parts[0], block_weights[0]) / self.radius
-        moments = [
-            self.rows.correlate(part, row) for part, row in zip(self.parts, block_weights, strict=True)
-        ]
-        return np.concatenate(moments) / self.radius
+            return self.rows.correlate(self.parts[0], block_weights[0])
+        return np.concatenate(
+            [self.rows.correlate(part, row) for part, row in zip(self.parts, block_weights, strict=True)]
+        )
+
+    def gram(self, block: int, weights: FloatArray) -> FloatArray:
+        """Lower triangle of ``sum_j weights_j psi_j psi_j' / lambda_j^2`` on one block (n x n)."""
+        part = self.parts[block]
+        return self.rows.gram(part, weights[part])
 
 
-class MomentConstraints(ABC):
-    """What the interior point asks about the constraints ``|E_w Phi - tau| <= lambda``."""
+class Columns(Protocol):
+    """The columns of the features of several problems, in units of lambda."""
 
-    is_exact: bool = True
-    """Whether positions are known to rounding, and not only as well as rough passes tell.
+    has_rough_passes: bool
+    """Whether ``products`` may be computed with fewer digits in less time."""
 
-    An engine that cannot do with rough passes sets it before it begins.
+    def keep(self, places: IntArray) -> None:
+        """Forget all other problems."""
+        ...
+
+    def products(self, block_weights: FloatArray, *, roughly: bool) -> Any:
+        """Weights of each block (P x B x n) times each of its columns (P x m), where the features are."""
+        ...
+
+    def rows(self, problem: int, components: IntArray) -> Rows:
+        """Some columns of a problem as the rows of a working set."""
+        ...
+
+
+class SameColumns:
+    """Problems on the same features: a single problem, or other labels for the same instances."""
+
+    def __init__(self, features: FeatureMatrix, lam: Any, *, in_batch: bool) -> None:
+        self._features, self._lam, self._in_batch = features, lam, in_batch
+        self.has_rough_passes = not in_batch and features.has_rough_passes
+        self._last: tuple[IntArray, Rows] | None = None
+
+    def keep(self, places: IntArray) -> None:
+        self._lam = namespace_of(self._lam).take(self._lam, asarray_like(self._lam, places), axis=0)
+
+    def products(self, block_weights: FloatArray, *, roughly: bool) -> Any:
+        features = self._features
+        if roughly:
+            found = features.correlate_roughly(block_weights[0])
+        elif self._in_batch:
+            found = features.correlate_many(block_weights.reshape(-1, block_weights.shape[2]))
+        else:
+            found = features.correlate_on_device(block_weights[0])
+        found = namespace_of(found).reshape(found, self._lam.shape)
+        found /= self._lam
+        return found
+
+    def rows(self, problem: int, components: IntArray) -> Rows:
+        # Where all constraints stay near, their rows are those of the step before.
+        if self._in_batch:
+            return self._gathered(problem, components)
+        if self._last is None or not np.array_equal(self._last[0], components):
+            self._last = components, self._gathered(problem, components)
+        return self._last[1]
+
+    def _gathered(self, problem: int, components: IntArray) -> Rows:
+        (radius,) = entries_at(components, self._lam[problem, :])
+        return self._features.working_rows(components % self._features.shape[1]).scaled(1.0 / radius)
+
+
+class MomentConstraints:
+    """The constraints, with positions in this process.
+
+    Attributes
+    ----------
+    is_exact : bool
+        Whether positions are known to rounding, and not only as well as rough passes tell. Callers that
+        cannot do with rough passes set it before they begin.
     """
 
-    _lam: Any
-    _position: Any  # in units of lam
+    def __init__(self, columns: Columns, tau: Any, lam: Any, shape: tuple[int, int]) -> None:
+        """Of components of this shape (B x d); ``tau`` and ``lam`` are P x m."""
+        self._columns, self._tau, self._lam, self._shape = columns, tau, lam, shape
+        self.is_exact = not columns.has_rough_passes
+        self._cut = np.full(int(lam.shape[0]), np.inf)
 
-    def begin(self) -> None:
-        """Take the position of the empirical distribution, whose moments are tau: the middle."""
-        self.begin_at(0.0 * self._lam)
+    @property
+    def n_components(self) -> int:
+        """How many constraints each problem has."""
+        return self._shape[0] * self._shape[1]
+
+    def begin(self, deviations: Any | None = None) -> None:
+        """Take the position of the empirical distribution, or one with these deviations from tau."""
+        self._position = 0.0 * self._lam if deviations is None else deviations / self._lam
+        self._direction = self._position
+        self._nearness = namespace_of(self._lam).abs(self._position)
 
     def deviations(self) -> Any:
-        """Where the iterate is, ``E_w Phi - tau``, in the form that ``begin_at`` takes."""
+        """Where the iterates are, ``E_w Phi - tau``, in the form that ``begin`` takes."""
         return self._position * self._lam
 
-    @abstractmethod
-    def begin_at(self, deviations: Any) -> None:
-        """Take a position that was inside other radii; it has to be inside these."""
+    def keep(self, places: IntArray) -> None:
+        """Forget all other problems."""
+        there = asarray_like(self._lam, places)
+        for name in ("_tau", "_lam", "_position", "_direction", "_nearness"):
+            setattr(self, name, namespace_of(self._lam).take(getattr(self, name), there, axis=0))
+        self._columns.keep(places)
+        self._cut = self._cut[places]
 
-    @abstractmethod
-    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
-        """The k constraints nearest to their bounds, and those of the components ``besides``.
+    def longest_step(self, block_weights: FloatArray) -> FloatArray:
+        """How many times ``block_weights`` (P x B x n) may be added before a constraint is met (P x 1).
 
-        Nearest here or where the last step would have ended had nothing stopped it: what stopped it was a
-        constraint that the working set did not know of, and its neighbours would stop the next one.
+        One pass over the features. NaN where a constraint has no slack left.
         """
+        roughly = self._columns.has_rough_passes and not self.is_exact
+        self._direction = self._columns.products(block_weights, roughly=roughly)
+        fastest = self._fastest()[:, None]
+        with np.errstate(divide="ignore"):
+            return np.where(fastest <= 0.0, np.inf, 1.0 / fastest)
 
-    def furthest_step(self, block_weights: FloatArray) -> float:
-        """How many times ``block_weights`` (B x n) may be added before a constraint is met: one pass.
+    def _fastest(self) -> FloatArray:
+        """One over the steps; of its two bounds, -1 and 1, a direction can only meet the one it points to."""
+        found, speed = np.empty(len(self._direction)), np.empty(self._direction.shape[1])
+        for i, (direction, position) in enumerate(zip(self._direction, self._position, strict=True)):
+            np.copysign(1.0, direction, out=speed)
+            speed -= position
+            np.divide(direction, speed, out=speed)
+            found[i] = speed.max()
+        return found
 
-        NumPy should not tell about divisions by zero; where that changes the answer there is an error.
+    def advance(self, lengths: FloatArray) -> None:
+        """Add ``lengths`` (P x 1) times the block weights last asked about.
+
+        A constraint is near if it is so here, or where a step of length one would have ended: what stopped
+        the step was a constraint that the working set did not know of, and its neighbours would stop the
+        next one.
         """
-        fastest = self._fastest(block_weights)
-        if np.isnan(fastest):
-            raise FloatingPointError("a constraint holds with equality and its slack is gone")
-        return np.inf if fastest <= 0.0 else 1.0 / fastest
+        rows = zip(self._position, self._direction, self._nearness, lengths[:, 0], strict=True)
+        # Row by row, which stays in cache.
+        for position, direction, nearness, length in rows:
+            np.add(position, direction, out=nearness)
+            np.abs(nearness, out=nearness)
+            np.multiply(direction, length, out=direction)
+            np.add(position, direction, out=position)
+            np.maximum(nearness, np.abs(position, out=direction), out=nearness)
 
-    @abstractmethod
-    def _fastest(self, block_weights: FloatArray) -> float:
-        """The inverse of the furthest step: of the bounds, -1 and 1, a direction meets the one it points to.
+    def nearest(self, k: int, besides: Sequence[IntArray], *, alike: bool) -> list[IntArray]:
+        """The k constraints of each problem that are nearest, and those of the components ``besides``.
 
-        NaN where a constraint has no slack left.
+        With ``alike`` each problem gets exactly k, those of ``besides`` first. Ascending.
         """
+        m = self.n_components
+        if k >= m:
+            return [np.arange(m)] * len(self._cut)
+        if alike:
+            return [self._places(i, k, own) for i, own in enumerate(besides)]
+        return [sorted_union(self._places(i, k, own[:0]), own) for i, own in enumerate(besides)]
 
-    def make_exact(self, block_weights: FloatArray) -> bool:
-        """Take the position of ``C w = block_weights`` anew, and pass over the data exactly from now on.
+    def _places(self, i: int, k: int, first: IntArray) -> IntArray:
+        """The nearest constraints of a problem, some of them before all others."""
+        key = self._nearness[i]
+        if len(first):
+            key = key.copy()
+            key[first] = np.inf
+        near = np.flatnonzero(key > LOWER_CUT * self._cut[i])
+        size = key[near] if len(near) >= k else key
+        place = np.argpartition(size, len(size) - k)[len(size) - k :]
+        self._cut[i] = size[place[0]]
+        return np.sort(near[place] if len(near) >= k else place)
 
-        Returns whether all constraints have slack there. Asked only of those that are not exact.
+    def working_set(self, i: int, components: IntArray) -> WorkingSet:
+        """Some constraints of a problem with their columns."""
+        radius, tau, position = entries_at(components, self._lam[i, :], self._tau[i, :], self._position[i, :])
+        rows = self._columns.rows(i, components)
+        return WorkingSet(components, rows, radius, tau / radius, position, self._shape)
+
+    def make_exact(self, block_weights: FloatArray) -> BoolArray:
+        """Take the positions of ``C w = block_weights`` (P x B x n) anew, and pass exactly from now on.
+
+        Returns for which problems all constraints have slack there.
         """
-        return True
-
-    @abstractmethod
-    def advance(self, step: float) -> None:
-        """Add ``step`` times the block weights last asked about."""
-
-
-class MomentConstraintsInMemory(MomentConstraints):
-    """Positions in this process, directions by ``correlate`` and columns by ``working_rows``."""
-
-    def __init__(self, features: FeatureMatrix, tau: FloatArray, lam: FloatArray) -> None:
-        self._features, self._shape = features, (len(tau), tau.shape[1])
-        self._lam, self._tau = lam.ravel(), tau.ravel()
-        self._position = self._direction = self._ahead = np.zeros(0)
-        self.is_exact = not features.has_rough_passes
-        self._gathered: tuple[IntArray, Rows] | None = None
-
-    def begin_at(self, deviations: FloatArray) -> None:
-        self._position = deviations / self._lam
-        self._ahead = self._position.copy()
-
-    def nearest(self, k: int, besides: IntArray) -> WorkingSet:
-        chosen = np.zeros(len(self._position), dtype=np.bool_)
-        if 0 < k < len(chosen):
-            nearness = np.abs(self._ahead)
-            np.maximum(nearness, np.abs(self._position), out=nearness)
-            chosen[nearness.argpartition(-k)[-k:]] = True
-        elif k > 0:
-            chosen[:] = True
-        chosen[besides] = True
-        return self._gather(chosen.nonzero()[0])
-
-    def _fastest(self, block_weights: FloatArray) -> float:
-        features = self._features
-        found = (features.correlate if self.is_exact else features.correlate_roughly)(block_weights)
-        self._direction = found.ravel()
-        self._direction /= self._lam
-        speed = np.copysign(1.0, self._direction)
-        speed -= self._position
-        np.divide(self._direction, speed, out=speed)
-        return float(speed.max())
-
-    def make_exact(self, block_weights: FloatArray) -> bool:
         self.is_exact = True
-        self._position = (self._features.correlate(block_weights).ravel() - self._tau) / self._lam
-        return bool(np.abs(self._position).max() < 1.0)
+        products = self._columns.products(block_weights, roughly=False)
+        self._position = products - self._tau / self._lam
+        return np.abs(self._position).max(axis=1) < 1.0
 
-    def advance(self, step: float) -> None:
-        np.add(self._position, self._direction, out=self._ahead)
-        self._direction *= step
-        self._position += self._direction
 
-    def _gather(self, components: IntArray) -> WorkingSet:
-        # Where all constraints stay near, their rows are those of the step before.
-        if self._gathered is None or not np.array_equal(self._gathered[0], components):
-            self._gathered = components, self._features.working_rows(components % self._shape[1])
-        lam, tau, position = self._lam[components], self._tau[components], self._position[components]
-        return WorkingSet(components, self._gathered[1], lam, tau, position, self._shape)
+class MomentConstraintsOnDevice(MomentConstraints):
+    """The constraints of features on a device; numbers per problem and working sets come to this process."""
+
+    def _fastest(self) -> FloatArray:
+        xp, direction, position = namespace_of(self._lam), self._direction, self._position
+        slack = xp.where(direction < 0.0, -1.0 - position, 1.0 - position)
+        return to_numpy(xp.max(direction / slack, axis=1))
+
+    def advance(self, lengths: FloatArray) -> None:
+        xp = namespace_of(self._lam)
+        ahead = xp.abs(self._position + self._direction)
+        self._position = self._position + asarray_like(self._lam, lengths) * self._direction
+        self._nearness = xp.maximum(ahead, xp.abs(self._position))
+
+    def _places(self, i: int, k: int, first: IntArray) -> IntArray:
+        key = self._nearness[i, :]
+        places = to_numpy(places_of_largest(key, k))
+        if len(first):
+            (size,) = entries_at(places, key)
+            others = places[np.argsort(-size, kind="stable")]
+            others = others[~np.isin(others, first)]
+            places = np.concatenate([first, others[: k - len(first)]])
+        return np.sort(places)
+
+
+def moment_constraints_of(
+    features: Sequence[FeatureMatrix], tau: Sequence[Any], lam: Sequence[Any], *, in_batch: bool
+) -> MomentConstraints:
+    """The constraints of some problems, from their features and their tau and lambda (B x d each).
+
+    What is computed ``in_batch`` for one problem is the same whichever others it goes with.
+    """
+    xp, shape = namespace_of(lam[0]), (int(lam[0].shape[0]), int(lam[0].shape[1]))
+    taus, radii = (
+        xp.reshape(each[0], (1, -1)) if len(each) == 1 else xp.stack([xp.reshape(one, (-1,)) for one in each])
+        for each in (tau, lam)
+    )
+    make = MomentConstraints if isinstance(radii, np.ndarray) else MomentConstraintsOnDevice
+    columns = features[0].columns_together(features, radii, in_batch=in_batch)
+    return make(columns, taus, radii, shape)

@@ -17,21 +17,13 @@ from typing import Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dgemm, dsyr2, dsyrk, ssyrk
+from scipy.linalg.blas import dgemm, dsyr2, dsyrk
 
-from minimaxrisk._utils.arrays import Float32Array, FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 
 # Time of a pair of stored entries in SciPy's product of sparse matrices, in units of that of a pair in BLAS's
 # product of dense ones (half of it, a triangle). Measured: 6 to 12 ns against 0.06 ns.
 COST_OF_A_PAIR = 120.0
-
-
-class OwnFactor(Protocol):
-    """A factor of ``E + gram`` that the rows have made themselves."""
-
-    def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        """The solution, and the products of the rows with it over their units, where these come for free."""
-        ...
 
 
 class Rows(Protocol):
@@ -44,8 +36,8 @@ class Rows(Protocol):
         """Some rows as an array; of sparse ones, ask for few."""
         ...
 
-    def at(self, part: slice, instances: IntArray) -> FloatArray:
-        """The rows of a part at some instances, as an array."""
+    def scaled(self, factors: FloatArray) -> Rows:
+        """Each row times a factor, in place if that is possible."""
         ...
 
     def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
@@ -59,16 +51,6 @@ class Rows(Protocol):
     def gram(self, part: slice, weights: FloatArray) -> FloatArray:
         """Lower triangle of ``sum_j weights_j psi_j psi_j'`` (n x n), weights being positive."""
         ...
-
-    def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
-        """``gram`` in single precision."""
-        return self.gram(part, weights).astype(np.float32)
-
-    def own_factor(
-        self, part: slice, weights: FloatArray, stiffness: FloatArray, unit: FloatArray
-    ) -> OwnFactor | None:
-        """A factor of ``gram`` with ``stiffness`` on its diagonal; None if one made here is as fast."""
-        return None
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         """``sum_i weights_i psi_ji psi_ki`` for j in one part and k in another; weights are not negative.
@@ -96,8 +78,9 @@ class DenseRows(Rows):
     def __getitem__(self, chosen: IntArray | slice) -> FloatArray:
         return self.values[chosen]
 
-    def at(self, part: slice, instances: IntArray) -> FloatArray:
-        return self.values[part, instances]
+    def scaled(self, factors: FloatArray) -> DenseRows:
+        np.multiply(self.values, factors[:, None], out=self.values)
+        return self
 
     def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
         return coefficients @ self.values[part]
@@ -109,13 +92,6 @@ class DenseRows(Rows):
         if part.start == part.stop:
             return np.zeros((self.shape[1],) * 2, order="F")
         return dsyrk(1.0, (self.values[part] * np.sqrt(weights)[:, None]).T, lower=1)
-
-    def gram_roughly(self, part: slice, weights: FloatArray) -> Float32Array:
-        if part.start == part.stop:
-            return np.zeros((self.shape[1],) * 2, dtype=np.float32, order="F")
-        scaled = np.empty((part.stop - part.start, self.shape[1]), dtype=np.float32)
-        np.multiply(self.values[part], np.sqrt(weights)[:, None], out=scaled, casting="same_kind")
-        return ssyrk(1.0, scaled.T, lower=1)
 
     def cross(self, part: slice, other: slice, weights: FloatArray) -> FloatArray:
         if part.start == part.stop or other.start == other.stop:
@@ -145,8 +121,9 @@ class SparseRows(Rows):
     def __getitem__(self, chosen: IntArray | slice) -> FloatArray:
         return self.values[:, chosen].toarray().T - self.shift[chosen][:, None]
 
-    def at(self, part: slice, instances: IntArray) -> FloatArray:
-        return self._part(part)[instances].toarray().T - self.shift[part][:, None]
+    def scaled(self, factors: FloatArray) -> SparseRows:
+        data = self.values.data * np.repeat(factors, np.diff(self.values.indptr))
+        return SparseRows(_with_entries(self.values, data), self.shift * factors)
 
     def combine(self, part: slice, coefficients: FloatArray) -> FloatArray:
         return self._part(part) @ coefficients - float(coefficients @ self.shift[part])

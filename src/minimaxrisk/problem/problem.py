@@ -30,7 +30,6 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, entries_at, namespace_of, to_numpy
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
-from minimaxrisk.features.moment_constraints import MomentConstraints
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
@@ -69,10 +68,6 @@ class Box:
     def with_radii(self, lam: FloatArray) -> Box:
         """The same problem with other radii."""
         return replace(self, lam_on_device=asarray_like(self.tau_on_device, lam))
-
-    def moment_constraints(self) -> MomentConstraints:
-        """The constraints, kept beside the features."""
-        return self.features.moment_constraints(self.tau_on_device, self.lam_on_device)
 
     @property
     def objective(self) -> BayesError:

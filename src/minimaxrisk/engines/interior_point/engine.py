@@ -1,6 +1,6 @@
 """The default engine: an interior point to the neighbourhood of the optimum, then its exact vertex.
 
-Every iterate of ``predictor_corrector`` certifies itself. Near the optimum it shows which constraints and
+Every iterate of ``box`` certifies itself. Near the optimum it shows which constraints and
 masses matter there. One linear system then gives the vertex (``vertices``), usually before the interior point
 itself is accurate, and its certificate says whether it is the optimum. Where none is found, or where the
 interior point gets stuck, constraint generation finishes from the same guess, so there is always an answer.
@@ -19,7 +19,8 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.class_blocks import are_many_classes, operations_by_blocks
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint, Snapshot
+from minimaxrisk.engines.interior_point.box import BoxPoint, Snapshot
+from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
@@ -168,7 +169,7 @@ class _Search:
         if relay is not None:
             start = relay.start_for(self.iterated.lam)
         self.began_warm = start is not None
-        self.point = InteriorPoint(self.iterated, start)
+        self.point = BoxPoint(self.iterated, start)
         self.upper, self.lower = best.upper, 0.0
         self._upper_is_of_vertex = True  # of mu = 0
         self._offer_indifference()
@@ -217,7 +218,7 @@ class _Search:
             is_close = self.gap <= max(ROUGH_GAP, self.tolerance) or self.has_enough
             if not point.constraints.is_exact and is_close:
                 point = self._make_exact()
-            n_added, n_removed = point.choose_working_set()
+            n_added, n_removed = point.choose_working_sets()
             # 2) Certify the iterate and look for the vertex next to it.
             bound = self._certify()
             if self.relay is not None:
@@ -229,7 +230,7 @@ class _Search:
             best.report(
                 monitor,
                 bound,
-                n_features=len(point.working),
+                n_features=len(point.only),
                 n_added=n_added,
                 n_removed=n_removed,
                 vertex=self._way,
@@ -249,10 +250,8 @@ class _Search:
             if stuck and not self._rescue():
                 return "stuck"
             # 5) Take a step.
-            try:
-                with np.errstate(all="ignore"):
-                    point.step(centre=stuck)
-            except ArithmeticError:
+            step(point, centre=stuck)
+            if point.failed[0]:
                 if is_near:
                     return "near"
                 if not self._rescue():
@@ -266,10 +265,10 @@ class _Search:
         self._offer_own_distribution()
         return self.has_enough
 
-    def _make_exact(self) -> InteriorPoint:
+    def _make_exact(self) -> BoxPoint:
         """The iterate with exact positions, or a new one if rough passes let it leave the set."""
-        if not self.point.make_exact():
-            self.point, self.lower = InteriorPoint(self.iterated, is_exact=True), 0.0
+        if not self.point.make_exact()[0]:
+            self.point, self.lower = BoxPoint(self.iterated, is_exact=True), 0.0
             self._vertices = VertexSearch(self.point)
             self._offer_indifference()
         return self.point
@@ -296,7 +295,7 @@ class _Search:
         return bound
 
     def _offer_own_distribution(self) -> None:
-        w = self.point.system.distribution()
+        w = self.point.distribution()
         value = self.objective.value(w)
         # Near the optimum rounding can move an iterate out of the set; then it claims more than is possible.
         if value <= self.upper + VERTEX_ACCURACY:
@@ -369,7 +368,7 @@ class _Search:
 
     def report_end(self, monitor: Monitor | None, way: str, n_pivots: int) -> None:
         """A last record, of a search for the vertex without an iteration."""
-        n_features = len(self.point.working)
+        n_features = len(self.point.only)
         self.best.report(monitor, self.best.upper, n_features=n_features, vertex=way, n_pivots=n_pivots)
 
 
@@ -449,11 +448,11 @@ def most_pivots(problem: Box) -> int:
     return min(n_pivots, MOST_PIVOTS) if n_pivots >= FEWEST_PIVOTS else 0
 
 
-def notable_components(point: InteriorPoint) -> IntArray:
+def notable_components(point: BoxPoint) -> IntArray:
     """Components that may matter at the optimum."""
-    largest = point.multipliers.max(axis=0)
+    largest = point.sides.max(axis=0)
     notable = largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)
-    return point.working.components[notable | (np.abs(point.working.position) > NEAR_BOUND)]
+    return point.only.components[notable | (np.abs(point.only.position) > NEAR_BOUND)]
 
 
 # The gap of the iterate that a relay keeps: this fraction of what the growth of the radii adds to it, but no
@@ -484,7 +483,7 @@ class Relay:
             return None
         return self._held[0]
 
-    def offer(self, point: InteriorPoint, gap: float) -> None:
+    def offer(self, point: BoxPoint, gap: float) -> None:
         """Keep the first iterate that is near enough, unless the next radii are too far away."""
         if self._lam is None:
             return

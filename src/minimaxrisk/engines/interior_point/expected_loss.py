@@ -12,16 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray
+from minimaxrisk.engines.interior_point.box import BoxPoint
 from minimaxrisk.engines.interior_point.engine import notable_components
-from minimaxrisk.engines.interior_point.factors import CautiousDiagonalFactor, diagonal_factor
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
-from minimaxrisk.engines.interior_point.systems import SIGNS, InstanceStep, NewtonSystem
+from minimaxrisk.engines.interior_point.step import step
+from minimaxrisk.engines.interior_point.systems import ExpectedLossSystem
 from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import SolverError
 from minimaxrisk.engines.solution import Solution, drop_small_coefficients, is_stuck
-from minimaxrisk.features.matrix import Coding
-from minimaxrisk.features.moment_constraints import WorkingSet
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -42,60 +39,6 @@ MOST_MASSES_OF_VERTEX, INTERIOR_GAP = 500, 1e-8
 MOST_INSTANCES_ONE_HOT = 1000
 
 
-class ExpectedLossSystem(NewtonSystem):
-    """x = w. With e = z/x and du the change of a block's weights, ``(E + G) du = right``.
-
-    For the signed coding ``u = w_0 - w_1`` and ``E = e_0 e_1 / (e_0 + e_1)``, as for the minimax risk; for
-    the one-hot coding every class has a block of its own, with E = e. The right-hand side is linear in the
-    change of phi, which is chosen so that the mass becomes one.
-    """
-
-    def __init__(self, loss: FloatArray, coding: Coding, start: FloatArray) -> None:
-        self._loss, self._coding, self._shape = loss, coding, loss.shape
-        self.phi = float(loss.max()) + 1.0
-        self.x = start.ravel().copy()
-        self.z = self.phi - loss.ravel()
-        self._of_difference = CautiousDiagonalFactor()
-
-    def distribution(self) -> FloatArray:
-        return self.x.reshape(self._shape)
-
-    def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
-        return float((self._loss + self._coding.scores(scores)).max()) - gain, 1.0
-
-    def factorise(
-        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
-    ) -> None:
-        z, self._ratio = self.z.reshape(self._shape), ratio.reshape(self._shape)
-        self._residual = self.phi - self._loss - self._coding.scores(scores) - z
-        if self._coding.n_blocks == 1:
-            stiffness = self._ratio[0] * self._ratio[1] / self._ratio.sum(axis=0)
-            self._of_difference.factorise(working, weights, stiffness)
-        else:
-            self._of_blocks = [
-                diagonal_factor(working, k, weights, ratio) for k, ratio in enumerate(self._ratio)
-            ]
-        # What a change of phi by -1 does.
-        self._unit = self._dx(np.ones(self._shape), np.zeros_like(scores))
-
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
-        dx = self._dx(pushed.reshape(self._shape) - self._residual, pull)
-        dphi = float((dx.sum() - (1.0 - self.x.sum())) / self._unit.sum())
-        dx -= dphi * self._unit
-        return InstanceStep(dx.ravel(), self._coding.encode(dx), None, dphi)
-
-    def _dx(self, right: FloatArray, pull: FloatArray) -> FloatArray:
-        """Solve ``e dx + C'G C dx = right + C' pull``."""
-        if self._coding.n_blocks > 1:
-            pairs = zip(self._of_blocks, right + pull, strict=True)
-            return np.stack([factor.solve(row)[0] for factor, row in pairs])
-        total = self._ratio.sum(axis=0)
-        crossed = self._ratio[::-1]
-        product = crossed * right
-        du = self._of_difference.solve((product[0] - product[1]) / total + pull[0])[0]
-        return (crossed * du * SIGNS + right.sum(axis=0)) / total
-
-
 def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
     """The optimum; None where the interior point does not get near it.
 
@@ -105,7 +48,7 @@ def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
     if problem.marginal.is_known or is_large or problem.smallest_radius < THIN_RADIUS:
         return None
     best = Solution.trivial(problem, objective)
-    point = InteriorPoint(
+    point = BoxPoint(
         problem,
         is_exact=True,
         make_system=lambda start: ExpectedLossSystem(objective.loss, problem.coding, start),
@@ -135,15 +78,15 @@ def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
         return None
 
 
-def _approach(point: InteriorPoint, objective: ExpectedLoss, best: Solution, gap: float) -> bool:
+def _approach(point: BoxPoint, objective: ExpectedLoss, best: Solution, gap: float) -> bool:
     """Iterate to a gap, or as near as the numbers allow; False where that is not below ``NEAR``."""
     gaps: list[float] = []
     while True:
         # 1) Choose the working set and certify the iterate.
-        point.choose_working_set()
+        point.choose_working_sets()
         upper, stage = point.upper_bound()
         best.offer_stage(stage, upper)
-        w = point.system.distribution()
+        w = point.distribution()
         best.offer_distribution(w, objective.value(w))
         gaps.append(best.gap)
         # 2) Stop where the gap is small, or no longer shrinks.
@@ -152,8 +95,6 @@ def _approach(point: InteriorPoint, objective: ExpectedLoss, best: Solution, gap
         if is_stuck(gaps) or len(gaps) == MOST_ITERATIONS:
             return gaps[-1] <= NEAR
         # 3) Take a Newton step.
-        try:
-            with np.errstate(all="ignore"):
-                point.step()
-        except ArithmeticError:
+        step(point)
+        if point.failed[0]:
             return gaps[-1] <= NEAR

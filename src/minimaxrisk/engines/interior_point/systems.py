@@ -1,33 +1,31 @@
-"""The Newton systems of the interior point: one per coding, and one more where masses are known.
+"""The Newton systems of the interior points: one per coding, two more where masses are known.
 
-Both codings lead to a program over pairs of non-negative numbers (x, z), primal and dual, that belong to
-instances, and pairs (s, y) that belong to moment constraints. A system holds the first kind. Given what the
-second kind adds, ``G_b = R'D R`` on each block (``factors``), it eliminates everything else and solves for
-the Newton step.
+A program is about pairs of non-negative numbers (x, z), primal and dual, that belong to instances, and about
+constraints on moments, which the systems know by a ``Coupling`` alone. A system eliminates everything but the
+masses that enter the moments and asks the coupling for a side, the factors of one matrix per problem. The
+same systems serve boxes and balls.
+
+The first axis of all arrays counts problems (P); K counts classes, B blocks of coefficients, n instances.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Sequence
+from copy import copy
+from typing import ClassVar
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray
-from minimaxrisk._utils.positive_definite import cholesky, cholesky_solve
-from minimaxrisk.engines.interior_point.factors import (
-    CautiousDiagonalFactor,
-    CautiousEpigraphFactor,
-    EpigraphFactor,
-    Factor,
-)
-from minimaxrisk.features.moment_constraints import WorkingSet
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, stacked
+from minimaxrisk.engines.interior_point.sides import Coupling, Moved, Side
+from minimaxrisk.features.matrix import Coding
 from minimaxrisk.problem.problem import Box
-from minimaxrisk.problem.rule import instance_thresholds, threshold
+from minimaxrisk.problem.rule import instance_thresholds
 
 # What the start adds to every primal number, in units of 1/n, so that none begins near zero.
 OFFSET = 0.5
-# Of the scores in the multipliers of both labels, for the signed coding.
+# Signs of the scores in the multipliers of both labels, for the signed coding.
 SIGNS = np.array([[1.0], [-1.0]])
 
 # Masses that seem positive at the optimum and those that seem the largest of their instance (K x n each), and
@@ -35,62 +33,91 @@ SIGNS = np.array([[1.0], [-1.0]])
 Support = tuple[BoolArray, BoolArray, BoolArray]
 
 
-class InstanceStep(NamedTuple):
-    """A Newton step of the primal numbers that belong to instances."""
-
-    dx: FloatArray
-    block_weights: FloatArray  # change of C w (B x n)
-    moved: FloatArray | None  # that of the working set's positions, where it is known better than by a sum
-    dphi: float | FloatArray = 0.0
-
-
 class NewtonSystem(ABC):
-    """Pairs (x, z) that belong to instances, and how to solve for their Newton step."""
+    """Pairs (x, z) that belong to instances, and how to solve for their Newton step.
 
+    Attributes
+    ----------
+    x, z : arrays of shape (P, N)
+        The primal numbers and their dual partners, of several ``kinds`` for each instance.
+    """
+
+    kinds: ClassVar[int]
     x: FloatArray
     z: FloatArray
-    phi: float | FloatArray = 0.0  # multiplier of the total mass, or of that of each instance
-    _shape: tuple[int, int]  # K x n
+
+    def __init__(self, start: FloatArray) -> None:
+        """Begin at distributions (P x K x n) inside the uncertainty sets."""
+        self._n_problems, self._n_classes, self._n = start.shape
+
+    def _by_kind(self, values: FloatArray) -> FloatArray:
+        return values.reshape(len(values), -1, self._n)
+
+    def keep(self, places: IntArray) -> None:
+        """Forget all other problems."""
+        self.x, self.z = self.x[places], self.z[places]
+
+    def at(self, x: FloatArray, z: FloatArray) -> NewtonSystem:
+        """Return the same system with other numbers."""
+        moved = copy(self)
+        moved.x, moved.z = x, z
+        return moved
 
     @abstractmethod
-    def distribution(self) -> FloatArray:
-        """The distribution w that x stands for (K x n)."""
+    def distributions(self) -> FloatArray:
+        """Return the distributions that x stands for (P x K x n)."""
+
+    def lower_bounds(self) -> FloatArray:
+        """Return the values of the distributions (P)."""
+        return 1.0 - self.distributions().max(axis=1).sum(axis=1)
 
     @abstractmethod
-    def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
-        """A bound that multipliers with these block scores prove, and the factor to scale them with.
+    def upper_bounds(self, gain: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds that multipliers with these block scores prove, and factors to scale them with.
 
-        ``gain`` is ``tau'mu - lambda'|mu|``.
+        ``gain`` is the part of the bound that does not depend on the scores, ``tau'mu - lambda'|mu|`` for a
+        box (P); scores are P x B x n.
         """
 
+    @abstractmethod
     def support(self) -> Support:
-        """What seems to be positive at the optimum: numbers that are larger than their partners."""
-        is_positive = (self.x > self.x.max() * self.z).reshape(self._shape)
-        return is_positive, np.ones_like(is_positive), np.zeros(self._shape[1], dtype=np.bool_)
+        """Return what seems to be positive at the optimum of a single problem."""
 
     @abstractmethod
-    def factorise(
-        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
-    ) -> None:
-        """Prepare ``solve``.
+    def block_weights(self, dx: FloatArray) -> FloatArray:
+        """Return the change of the masses that enter the moments (P x B x n)."""
 
-        ``ratio`` is z/x, ``weights`` the diagonal D, ``scores`` those of the multipliers (B x n).
+    @abstractmethod
+    def factorise(self, coupling: Coupling, ratio: FloatArray, scores: FloatArray) -> BoolArray:
+        """Prepare ``solve`` and return for which problems that failed.
+
+        ``ratio`` is z / x and ``scores`` are those of the multipliers (P x B x n).
         """
 
     @abstractmethod
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
-        """The step for ``dz + ratio dx = pushed``.
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
+        """Return the step of x for ``dz + ratio dx = pushed``, and the changes of moments where known.
 
-        ``pull`` (B x n) holds the scores of the part of the multipliers' change that does not depend on dx.
+        ``pull`` (P x B x n) holds the scores of the part of the multipliers' change that does not depend on
+        the step.
         """
 
+    @abstractmethod
+    def respond(self, pull: FloatArray) -> FloatArray:
+        """Return the part of the step of x that is due to ``pull``, to which it is linear."""
 
-def system_for(problem: Box, start: FloatArray) -> NewtonSystem:
-    """The system of a problem, begun at a distribution inside the uncertainty set."""
-    is_known = problem.marginal.is_known
-    if problem.coding.name == "signed":
-        return KnownSignedSystem(start) if is_known else SignedSystem(start)
-    return KnownOneHotSystem(start) if is_known else OneHotSystem(start)
+
+def start_system(problems: Sequence[Box], start: FloatArray) -> NewtonSystem:
+    """Return the system of problems of one coding, begun at distributions inside the uncertainty sets."""
+    first = problems[0]
+    return system_class(first.coding, is_known=first.marginal.is_known)(start)
+
+
+def system_class(coding: Coding, *, is_known: bool) -> type[NewtonSystem]:
+    """Return the class of system of a coding, with known masses of instances or without."""
+    if coding.n_blocks == 1:
+        return KnownSignedSystem if is_known else SignedSystem
+    return KnownOneHotSystem if is_known else OneHotSystem
 
 
 class SignedSystem(NewtonSystem):
@@ -102,41 +129,56 @@ class SignedSystem(NewtonSystem):
         (E + G) du = right,   E = e_p e_q / (e_p + e_q).
     """
 
+    kinds = 2
+
     def __init__(self, start: FloatArray) -> None:
-        u = start[0] - start[1]
-        self._shape = 2, len(u)
-        self.x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]) + OFFSET / len(u)
-        self.z = np.ones(2 * len(u))
-        self._factor = CautiousDiagonalFactor()
+        super().__init__(start)
+        u = start[:, 0] - start[:, 1]
+        self.x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)], axis=1) + OFFSET / self._n
+        self.z = np.ones_like(self.x)
 
-    def distribution(self) -> FloatArray:
-        p, q = self.x.reshape(2, -1)
-        return distribution_with_difference(p - q)
+    def _difference(self) -> FloatArray:
+        return self.x[:, : self._n] - self.x[:, self._n :]
 
-    def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
+    def distributions(self) -> FloatArray:
+        return stacked([distribution_with_difference(u) for u in self._difference()])
+
+    def lower_bounds(self) -> FloatArray:
+        return 0.5 - 0.5 * np.abs(self._difference()).sum(axis=1)
+
+    def upper_bounds(self, gain: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """``1 - t gain + max(t max|score| - 1, -1/2)`` at the best scale t, where both terms are equal."""
-        largest = float(np.abs(scores).max())
-        if not (gain > 0.0 and largest > 0.0):
-            return 0.5, 0.0
-        return 0.5 - 0.5 * gain / largest, 0.5 / largest
+        largest = np.abs(scores).max(axis=(1, 2))
+        proves = (gain > 0.0) & (largest > 0.0)
+        scale = np.where(proves, 0.5 / np.where(proves, largest, 1.0), 0.0)
+        return 0.5 - scale * gain, scale
 
-    def factorise(
-        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
-    ) -> None:
-        e_p, e_q = ratio.reshape(2, -1)
-        self._residual = 1.0 - self.z.reshape(2, -1) - SIGNS * scores[0]
-        self._sum = e_p + e_q
-        self._shares = np.array([e_q, -e_p]) / self._sum  # of du in dp and dq
-        self._factor.factorise(working, weights, e_p * self._shares[0])
+    def support(self) -> Support:
+        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
+        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
 
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
-        difference = pushed.reshape(2, -1) - self._residual
+    def block_weights(self, dx: FloatArray) -> FloatArray:
+        return (dx[:, : self._n] - dx[:, self._n :])[:, None]
+
+    def factorise(self, coupling: Coupling, ratio: FloatArray, scores: FloatArray) -> BoolArray:
+        e = self._by_kind(ratio)
+        self._residual = 1.0 - self._by_kind(self.z) - SIGNS * scores
+        self._sum = e[:, :1] + e[:, 1:]
+        self._shares = SIGNS * e[:, ::-1] / self._sum  # of du in dp and dq
+        self._side = coupling.diagonal(e[:, :1] * self._shares[:, :1])
+        return self._side.failed
+
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
+        difference = self._by_kind(pushed) - self._residual
         right = self._shares * difference
-        du, moved = self._factor.solve(right[0] + right[1] + pull[0])
+        du, moved = self._side.solve(right[:, :1] + right[:, 1:] + pull)
         # dz_p + dz_q is known, which gives the other half of the step without cancellation.
         dx = self._shares * du
-        dx += (difference[0] + difference[1]) / self._sum
-        return InstanceStep(dx.ravel(), (dx[0] - dx[1])[None, :], moved)
+        dx += (difference[:, :1] + difference[:, 1:]) / self._sum
+        return dx.reshape(pushed.shape), moved
+
+    def respond(self, pull: FloatArray) -> FloatArray:
+        return (self._shares * self._side.solve(pull)[0]).reshape(len(pull), -1)
 
 
 def distribution_with_difference(u: FloatArray) -> FloatArray:
@@ -157,60 +199,73 @@ class KnownSignedSystem(NewtonSystem):
         (E + G) du = right,   E = (e_p e_q + e_v (e_p + e_q)) / (e_p + e_q + 4 e_v).
     """
 
+    kinds = 3
+
     def __init__(self, start: FloatArray) -> None:
-        self._masses = start.sum(axis=0)
-        alike = start.min(axis=0)
-        self.x = np.concatenate([start[0] - 0.5 * alike, start[1] - 0.5 * alike, alike])
-        self.z = np.repeat([2.0, 2.0, 1.0], len(alike))
-        self._factor = CautiousDiagonalFactor()
+        super().__init__(start)
+        self._masses = start.sum(axis=1)
+        alike = start.min(axis=1)
+        self.x = np.concatenate([start[:, 0] - 0.5 * alike, start[:, 1] - 0.5 * alike, alike], axis=1)
+        self.z = np.tile(np.repeat([2.0, 2.0, 1.0], self._n), (len(start), 1))
 
-    def distribution(self) -> FloatArray:
-        p, q, v = self.x.reshape(3, -1)
-        w = np.stack([p, q]) + 0.5 * v
-        return w * (self._masses / w.sum(axis=0))
+    def keep(self, places: IntArray) -> None:
+        super().keep(places)
+        self._masses = self._masses[places]
 
-    def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
+    def distributions(self) -> FloatArray:
+        x = self._by_kind(self.x)
+        w = x[:, :2] + 0.5 * x[:, 2:]
+        return w * (self._masses / w.sum(axis=1))[:, None]
+
+    def upper_bounds(self, gain: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """``(1 - t gain + sum_i m_i (t |score_i| - 1)_+) / 2`` at the best scale t.
 
         Convex and piecewise linear in t: its slope, -gain at first, grows by ``m_i |score_i|`` at each kink
         ``1 / |score_i|``, and the kink at which it turns positive is the best one.
         """
-        size = np.abs(scores[0])
-        order = np.argsort(-size, kind="stable")
-        slope = np.cumsum((self._masses * size)[order]) - gain
-        turns = int(np.argmax(slope >= 0.0))
-        if not (gain > 0.0 and slope[turns] >= 0.0):
-            return 0.5, 0.0
-        t = 1.0 / float(size[order[turns]])
-        excess = float(self._masses @ np.maximum(t * size - 1.0, 0.0))
-        return 0.5 * (1.0 - t * gain + excess), 0.5 * t
+        bounds, scales = np.full(len(gain), 0.5), np.zeros(len(gain))
+        for i, (masses, size) in enumerate(zip(self._masses, np.abs(scores[:, 0]), strict=True)):
+            order = np.argsort(-size, kind="stable")
+            slope = np.cumsum((masses * size)[order]) - gain[i]
+            turns = int(np.argmax(slope >= 0.0))
+            if gain[i] > 0.0 and slope[turns] >= 0.0:
+                t = 1.0 / float(size[order[turns]])
+                excess = float(masses @ np.maximum(t * size - 1.0, 0.0))
+                bounds[i], scales[i] = 0.5 * (1.0 - t * gain[i] + excess), 0.5 * t
+        return bounds, scales
 
     def support(self) -> Support:
-        x = self.x.reshape(3, -1)
-        is_large = x > self._masses * self.z.reshape(3, -1)
+        x = self._by_kind(self.x)[0]
+        is_large = x > self._masses * self._by_kind(self.z)[0]
         is_positive = is_large[:2] & (x[:2] >= x[1::-1])
         # Where nothing is left to carry both labels alike, the mass is all on one.
         return is_positive, np.ones_like(is_positive), is_positive.any(axis=0) & ~is_large[2]
 
-    def factorise(
-        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
-    ) -> None:
-        z = self.z.reshape(3, -1)
-        self._residual = 1.0 + z[2] - z[:2] - SIGNS * scores[0]
-        self._ratio = e_p, e_q, e_v = ratio.reshape(3, -1)
-        self._sum = e_p + e_q + 4.0 * e_v
-        self._factor.factorise(working, weights, (e_p * e_q + e_v * (e_p + e_q)) / self._sum)
+    def block_weights(self, dx: FloatArray) -> FloatArray:
+        x = self._by_kind(dx)
+        return x[:, :1] - x[:, 1:2]
 
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
-        pushed = pushed.reshape(3, -1)
-        a, b = pushed[:2] - self._residual - pushed[2]
-        e_p, e_q, e_v = self._ratio
-        for_p, for_q = e_q + 2.0 * e_v, e_p + 2.0 * e_v
-        du, moved = self._factor.solve((for_p * a - for_q * b) / self._sum + pull[0])
-        both = a + b
-        dx = np.stack([both + for_p * du, both - for_q * du, (e_p - e_q) * du - 2.0 * both])
-        dx /= self._sum
-        return InstanceStep(dx.ravel(), du[None, :], moved)
+    def factorise(self, coupling: Coupling, ratio: FloatArray, scores: FloatArray) -> BoolArray:
+        z = self._by_kind(self.z)
+        self._residual = 1.0 + z[:, 2:] - z[:, :2] - SIGNS * scores
+        e_p, e_q, e_v = np.split(self._by_kind(ratio), 3, axis=1)
+        self._for_p, self._for_q, self._for_v = e_q + 2.0 * e_v, e_p + 2.0 * e_v, e_p - e_q
+        self._sum = e_p + e_q + 4.0 * e_v
+        self._side = coupling.diagonal((e_p * e_q + e_v * (e_p + e_q)) / self._sum)
+        return self._side.failed
+
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
+        by_kind = self._by_kind(pushed)
+        a, b = np.split(by_kind[:, :2] - self._residual - by_kind[:, 2:], 2, axis=1)
+        du, moved = self._side.solve((self._for_p * a - self._for_q * b) / self._sum + pull)
+        return self._step_of(du, a + b), moved
+
+    def respond(self, pull: FloatArray) -> FloatArray:
+        return self._step_of(self._side.solve(pull)[0], 0.0)
+
+    def _step_of(self, du: FloatArray, both: FloatArray | float) -> FloatArray:
+        parts = [both + self._for_p * du, both - self._for_q * du, self._for_v * du - 2.0 * both]
+        return (np.concatenate(parts, axis=1) / self._sum).reshape(len(du), -1)
 
 
 class OneHotSystem(NewtonSystem):
@@ -220,59 +275,90 @@ class OneHotSystem(NewtonSystem):
 
         (G + A + B) dw - B dr = g,   A = a/w,  B = b/(r - w),
 
-    and one equation for dr. The step is linear in the change of phi, which is chosen so that the mass becomes
-    one; that also takes back what rounding has added to it so far.
+    and one equation for dr. The step is linear in phi, whatever it was before, and phi is chosen so that the
+    mass becomes one; that also takes back what rounding has added to it so far.
     """
 
+    kinds = 2
+
     def __init__(self, start: FloatArray) -> None:
-        self._shape = n_classes, n = start.shape
-        self.x = np.concatenate([start, start.max(axis=0) + OFFSET / n - start]).ravel()
-        self.z = np.full(2 * start.size, 1.0 / n_classes)
-        self._cautious = CautiousEpigraphFactor()
+        super().__init__(start)
+        slack = start.max(axis=1, keepdims=True) + OFFSET / self._n - start
+        self.x = np.concatenate([start, slack], axis=1).reshape(len(start), -1)
+        self.z = np.full_like(self.x, 1.0 / self._n_classes)
 
-    def distribution(self) -> FloatArray:
-        w = self.x.reshape(2, *self._shape)[0]
-        return w / w.sum()
+    def _pairs(self, values: FloatArray) -> FloatArray:
+        """P x 2 x K x n."""
+        return values.reshape(len(values), 2, self._n_classes, self._n)
 
-    def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
-        return 1.0 - gain + threshold(scores), 1.0
+    def distributions(self) -> FloatArray:
+        w = self._pairs(self.x)[:, 0]
+        return w / w.sum(axis=(1, 2), keepdims=True)
+
+    def upper_bounds(self, gain: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return 1.0 - gain + _thresholds(scores).max(axis=1), np.ones(len(gain))
 
     def support(self) -> Support:
-        scale = self.distribution().max()
-        is_large = (self.x > scale * self.z).reshape(2, *self._shape)
-        return is_large[0], ~is_large[1], np.zeros(self._shape[1], dtype=np.bool_)
+        x, z = self._pairs(self.x)[0], self._pairs(self.z)[0]
+        is_large = x > self.distributions().max() * z
+        return is_large[0], ~is_large[1], np.zeros(self._n, dtype=np.bool_)
 
-    def factorise(
-        self, working: WorkingSet, ratio: FloatArray, weights: FloatArray, scores: FloatArray
-    ) -> None:
-        self._x, z, self._ratio = (each.reshape(2, *self._shape) for each in (self.x, self.z, ratio))
-        self._residual = scores - self.phi - z[1] + z[0]
-        self._mass_residual = 1.0 - z[1].sum(axis=0)
-        self._factor = self._factor_of_ratios(working, weights)
+    def block_weights(self, dx: FloatArray) -> FloatArray:
+        return self._pairs(dx)[:, 0]
 
-    def _factor_of_ratios(self, working: WorkingSet, weights: FloatArray) -> Factor[[FloatArray, FloatArray]]:
-        self._cautious.factorise(working, weights, *self._ratio)
+    def factorise(self, coupling: Coupling, ratio: FloatArray, scores: FloatArray) -> BoolArray:
+        self._w, z = self._pairs(self.x)[:, 0], self._pairs(self.z)
+        # The scores are known but for phi.
+        self._residual = self._without_phi(scores + z[:, 0] - z[:, 1])
+        self._missing = 1.0 - z[:, 1].sum(axis=1)
+        by_kind = self._pairs(ratio)
+        return self._factorise(coupling, by_kind[:, 0], by_kind[:, 1])
+
+    def _without_phi(self, residual: FloatArray) -> FloatArray:
+        return residual - residual.mean(axis=(1, 2), keepdims=True)
+
+    def _factorise(self, coupling: Coupling, lower: FloatArray, upper: FloatArray) -> BoolArray:
+        self._side: Side = coupling.epigraph(lower, upper)
+        nothing = np.zeros((len(lower), self._n))
         # What a change of phi by -1 does.
-        self._unit = self._cautious.solve_equal(self._shape)
-        return self._cautious
+        self._unit, self._unit_moved = self._side.solve(np.ones_like(lower), nothing)
+        self._unit_mass = self._unit[:, 0].sum(axis=(1, 2))
+        return self._side.failed
 
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> InstanceStep:
-        pushed = pushed.reshape(2, *self._shape)
-        g = self._residual + pull
-        g += pushed[0]
-        g -= pushed[1]
-        dx, moved = self._factor.solve(g, pushed[1].sum(axis=0) - self._mass_residual)
-        dphi = self._keep_masses(dx, moved)
-        return InstanceStep(dx.ravel(), dx[0], moved, dphi)
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
+        by_kind = self._pairs(pushed)
+        g = self._residual + pull + by_kind[:, 0] - by_kind[:, 1]
+        dx, moved = self._side.solve(g, by_kind[:, 1].sum(axis=1) - self._missing)
+        return self._with_masses(dx, moved, self._w)
 
-    def _keep_masses(self, dx: FloatArray, moved: FloatArray | None) -> float | FloatArray:
-        """Change the step, in place, so that the masses are right; returns the change of phi."""
-        unit, unit_moved = self._unit
-        dphi = float((dx[0].sum() + self._x[0].sum() - 1.0) / unit[0].sum())
-        dx -= dphi * unit
-        if moved is not None and unit_moved is not None:
-            moved -= dphi * unit_moved
-        return dphi
+    def respond(self, pull: FloatArray) -> FloatArray:
+        dx, moved = self._side.solve(pull, np.zeros((len(pull), self._n)))
+        return self._with_masses(dx, moved, None)[0]
+
+    def _with_masses(self, dx: FloatArray, moved: Moved, w: FloatArray | None) -> tuple[FloatArray, Moved]:
+        """Choose phi so that the masses ``w`` become what they should be, or change by nothing."""
+        excess = dx[:, 0].sum(axis=(1, 2))
+        if w is not None:
+            excess = excess + (w.sum(axis=(1, 2)) - 1.0)
+        dphi = excess / self._unit_mass
+        dx -= dphi[:, None, None, None] * self._unit
+        return dx.reshape(len(dx), -1), _without(dphi, self._unit_moved, moved)
+
+
+def _without(dphi: FloatArray, of_unit: Moved, moved: Moved) -> Moved:
+    """Subtract what a change of phi does to positions, where both are known."""
+    return [
+        None if own is None or unit is None else own - change * unit
+        for own, unit, change in zip(moved, of_unit, dphi, strict=True)
+    ]
+
+
+def _thresholds(scores: FloatArray) -> FloatArray:
+    """Return phi of each instance (P x n) from scores (P x K x n)."""
+    if len(scores) == 1:
+        return instance_thresholds(scores[0])[None]
+    by_class = scores.swapaxes(0, 1).reshape(scores.shape[1], -1)
+    return instance_thresholds(by_class).reshape(len(scores), -1)
 
 
 class KnownOneHotSystem(OneHotSystem):
@@ -280,32 +366,107 @@ class KnownOneHotSystem(OneHotSystem):
 
     def __init__(self, start: FloatArray) -> None:
         super().__init__(start)
-        self._masses = start.sum(axis=0)
-        self.phi = np.zeros(self._shape[1])
+        self._masses = start.sum(axis=1)
 
-    def distribution(self) -> FloatArray:
-        w = self.x.reshape(2, *self._shape)[0]
-        return w * (self._masses / w.sum(axis=0))
+    def keep(self, places: IntArray) -> None:
+        super().keep(places)
+        self._masses = self._masses[places]
 
-    def upper_bound(self, gain: float, scores: FloatArray) -> tuple[float, float]:
-        return 1.0 - gain + float(self._masses @ instance_thresholds(scores)), 1.0
+    def distributions(self) -> FloatArray:
+        w = self._pairs(self.x)[:, 0]
+        return w * (self._masses / w.sum(axis=1))[:, None]
+
+    def upper_bounds(self, gain: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return 1.0 - gain + (self._masses * _thresholds(scores)).sum(axis=1), np.ones(len(gain))
 
     def support(self) -> Support:
-        x, z = self.x.reshape(2, *self._shape), self.z.reshape(2, *self._shape)
-        is_large = (x / self._masses) > z
+        x, z = self._pairs(self.x)[0], self._pairs(self.z)[0]
+        is_large = (x / self._masses[0]) > z
         is_positive, is_largest = is_large[0], ~is_large[1]
         # Some label has the largest mass of every instance.
-        largest = x[0].argmax(axis=0), np.arange(self._shape[1])
+        largest = x[0].argmax(axis=0), np.arange(self._n)
         is_positive[largest] = is_largest[largest] = True
-        return is_positive, is_largest, np.zeros(self._shape[1], dtype=np.bool_)
+        return is_positive, is_largest, np.zeros(self._n, dtype=np.bool_)
 
-    def _factor_of_ratios(self, working: WorkingSet, weights: FloatArray) -> Factor[[FloatArray, FloatArray]]:
-        factor = EpigraphFactor(working, weights, *self._ratio, keeps_inverses=True)
-        self._compliance = cholesky(factor.compliance_of_masses())
-        return factor
+    def _without_phi(self, residual: FloatArray) -> FloatArray:
+        return residual - residual.mean(axis=1, keepdims=True)
 
-    def _keep_masses(self, dx: FloatArray, moved: FloatArray | None) -> FloatArray:
-        excess = dx[0].sum(axis=0) + self._x[0].sum(axis=0) - self._masses
-        dphi = cholesky_solve(self._compliance, excess)
-        dx -= self._factor.solve(np.tile(dphi, (self._shape[0], 1)), np.zeros(self._shape[1]))[0]
-        return dphi
+    def _factorise(self, coupling: Coupling, lower: FloatArray, upper: FloatArray) -> BoolArray:
+        self._known_side = coupling.known_epigraph(lower, upper)
+        self._side = self._known_side
+        return self._side.failed
+
+    def _with_masses(self, dx: FloatArray, moved: Moved, w: FloatArray | None) -> tuple[FloatArray, Moved]:
+        excess = 0.0 if w is None else w.sum(axis=1) - self._masses
+        return self._known_side.corrected(dx, excess).reshape(len(dx), -1), [None] * len(dx)
+
+
+class ExpectedLossSystem(NewtonSystem):
+    """``max sum loss w`` over distributions w: the largest expected loss of a fixed rule.
+
+    x = w. With e = z/x and du the change of a block's weights, ``(E + G) du = right``. For the signed coding
+    ``u = w_0 - w_1`` and ``E = e_0 e_1 / (e_0 + e_1)``, as for the minimax risk; for the one-hot coding every
+    class has a block of its own, with E = e. As in ``OneHotSystem`` phi is chosen so that the mass is one.
+    """
+
+    kinds = 1
+
+    def __init__(self, loss: FloatArray, coding: Coding, start: FloatArray) -> None:
+        super().__init__(start)
+        self._loss, self._coding = loss, coding
+        self.x = start.reshape(len(start), -1).copy()
+        self.z = (float(loss.max()) + 1.0 - loss).reshape(1, -1)
+
+    def distributions(self) -> FloatArray:
+        return self._by_kind(self.x)
+
+    def lower_bounds(self) -> FloatArray:
+        return (self._loss * self.distributions()).sum(axis=(1, 2))
+
+    def upper_bounds(self, gain: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        largest = (self._loss + self._of_labels(scores)).max(axis=(1, 2))
+        return largest - gain, np.ones(len(gain))
+
+    def support(self) -> Support:
+        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
+        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
+
+    def block_weights(self, dx: FloatArray) -> FloatArray:
+        w = self._by_kind(dx)
+        return w[:, :1] - w[:, 1:] if self._coding.n_blocks == 1 else w
+
+    def _of_labels(self, scores: FloatArray) -> FloatArray:
+        return SIGNS * scores if self._coding.n_blocks == 1 else scores
+
+    def factorise(self, coupling: Coupling, ratio: FloatArray, scores: FloatArray) -> BoolArray:
+        self._ratio = e = self._by_kind(ratio)
+        residual = -self._loss - self._of_labels(scores) - self._by_kind(self.z)
+        self._residual = residual - residual.mean(axis=(1, 2), keepdims=True)
+        is_signed = self._coding.n_blocks == 1
+        self._side: Side = coupling.diagonal(e[:, :1] * e[:, 1:] / (e[:, :1] + e[:, 1:]) if is_signed else e)
+        # What a change of phi by -1 does.
+        self._unit, self._unit_moved = self._dx(np.ones_like(e), np.zeros_like(scores))
+        return self._side.failed
+
+    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
+        return self._with_mass(self._by_kind(pushed) - self._residual, pull, 1.0 - self.x.sum(axis=1))
+
+    def respond(self, pull: FloatArray) -> FloatArray:
+        return self._with_mass(np.zeros_like(self._ratio), pull, np.zeros(len(pull)))[0]
+
+    def _with_mass(self, right: FloatArray, pull: FloatArray, mass: FloatArray) -> tuple[FloatArray, Moved]:
+        """Solve with the phi at which the step adds so much mass."""
+        dx, moved = self._dx(right, pull)
+        dphi = (dx.sum(axis=(1, 2)) - mass) / self._unit.sum(axis=(1, 2))
+        dx = dx - dphi[:, None, None] * self._unit
+        return dx.reshape(len(dx), -1), _without(dphi, self._unit_moved, moved)
+
+    def _dx(self, right: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
+        """Solve ``e dx + C'G C dx = right + C' pull``."""
+        if self._coding.n_blocks > 1:
+            return self._side.solve(right + pull)
+        total = self._ratio.sum(axis=1, keepdims=True)
+        crossed = self._ratio[:, ::-1]
+        product = crossed * right
+        du, moved = self._side.solve((product[:, :1] - product[:, 1:]) / total + pull)
+        return (crossed * du * SIGNS + right.sum(axis=1, keepdims=True)) / total, moved

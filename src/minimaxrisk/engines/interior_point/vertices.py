@@ -5,15 +5,11 @@ constraints with equality, ``M v = right``; the coefficients satisfy complementa
 ``M'mu = cost``. ``VertexSearch`` tries these ways, the cheapest one first:
 
 1. The guessed face is square: there are as many masses as equations, and one factor of M gives both
-   (``square_vertex``). For the one-hot coding smaller factors do (``vertex_by_blocks``).
-2. It is nearly square. A face divides pairs (x, z) of a mass and its multiplier, and pairs (s, y) of a slack
-   and its multiplier, by which of the two is larger. A guess with one mass too many has put a pair on the
-   wrong side, most likely the one whose numbers are nearest to each other: ``|log x/z|`` is its certainty,
-   and the least certain pairs change sides first (``square_faces_near``).
-3. It is degenerate: a push (``pushed_vertex``). With ties more constraints are active than there are masses,
+   (``square_vertex``).
+2. It is degenerate: a push (``pushed_vertex``). With ties more constraints are active than there are masses,
    and the coefficients satisfy ``M'mu = cost`` in many ways, all of them optimal as long as no sign changes
    (Megiddo 1991).
-4. Signed coding with free masses: the parametric simplex method from the guess (``crossed_vertex``).
+3. Signed coding with free masses: the parametric simplex method from the guess (``crossed_vertex``).
 
 Certificates decide which candidate is the optimum. Where none is, HiGHS goes on (``engine``).
 """
@@ -21,16 +17,16 @@ Certificates decide which candidate is the optimum. Where none is, HiGHS goes on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dger
-from scipy.linalg.lapack import dgeqrf, dgetrf, dgetrs, dormqr, dpstrf, dtrtrs
+from scipy.linalg.lapack import dgetrf, dgetrs, dpstrf, dtrtrs
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky, cholesky_solve
+from minimaxrisk.engines.interior_point.box import BoxPoint
 from minimaxrisk.engines.interior_point.parametric_simplex import Basis, ParametricSimplexError, optimal_basis
-from minimaxrisk.engines.interior_point.predictor_corrector import InteriorPoint
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
 from minimaxrisk.engines.solution import Face, Stage, steps_to_zero
@@ -77,7 +73,8 @@ def equations_of(problem: Box, working: WorkingSet, face: Face) -> FaceEquations
 def active_rows(working: WorkingSet, face: Face) -> tuple[FloatArray, FloatArray]:
     """The features of the active constraints, a row each, and the moments at which they hold."""
     active = np.searchsorted(working.components, face.components)
-    return working.rows[active], (working.target[active] + face.side) * working.radius[active]
+    radius = working.radius[active]
+    return working.rows[active] * radius[:, None], (working.target[active] + face.side) * radius
 
 
 def stage_of(components: IntArray, coefficients: FloatArray) -> Stage:
@@ -162,110 +159,6 @@ def _one_hot_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEqu
     )
 
 
-def vertex_by_blocks(problem: Box, working: WorkingSet, face: Face) -> Candidate | None:
-    """The vertex of a square face of the one-hot coding, as ``_Class`` says; None if it is not determined."""
-    largest, free, instances = _largest_and_free(face)
-    rows, right = active_rows(working, face)
-    ends = np.searchsorted(face.components, problem.tau.shape[1] * np.arange(len(largest) + 1)).tolist()
-    # 1) Eliminate the free masses of each class.
-    classes: list[_Class] = []
-    for k, part in enumerate(map(slice, ends[:-1], ends[1:])):
-        mine = np.flatnonzero(free[k])
-        if len(mine) > part.stop - part.start:
-            return None
-        on_r = rows[part][:, instances] * largest[k, instances]
-        own = _eliminated(rows[part][:, mine], on_r, right[part], mine)
-        if own is None:
-            return None
-        classes.append(own)
-    # 2) Solve for r and its multipliers.
-    count = largest[:, instances].sum(axis=0)
-    matrix = np.vstack(
-        [*(c.on_r[c.n_free :] for c in classes), count - sum(c.unit @ c.on_r[: c.n_free] for c in classes)]
-    )
-    if matrix.shape[0] != matrix.shape[1]:
-        return None
-    total = 1.0 - sum(float(c.unit @ c.right[: c.n_free]) for c in classes)
-    reduced = np.append(np.concatenate([c.right[c.n_free :] for c in classes]), total)
-    solved = solve_both_ways(matrix, reduced, np.ones(len(instances)))
-    if solved is None:
-        return None
-    r, beta = solved
-    # 3) The masses and coefficients of each class follow.
-    coefficients, start = np.empty(len(rows)), 0
-    w = np.zeros_like(problem.centre)
-    w[:, instances] = largest[:, instances] * r
-    for k, c in enumerate(classes):
-        rest = len(c.right) - c.n_free
-        coefficients[ends[k] : ends[k + 1]] = c.multiplied(-beta[-1] * c.unit, beta[start : start + rest])
-        w[k, c.free] = c.masses(r)
-        start += rest
-    if not (np.isfinite(coefficients).all() and np.isfinite(w).all()):
-        return None
-    return Candidate(stage_of(face.components, coefficients), normalised(np.maximum(w, 0.0)))
-
-
-@dataclass(frozen=True)
-class _Class:
-    """One class after its free masses were eliminated: Q'C and Q'b, and R^-T 1.
-
-    Free masses v_k of class k, strictly between 0 and r, meet the active constraints of that class alone,
-    whose rows on them are F_k; with C_k those on r, the equations of the face are
-
-        F_k v_k + C_k r = b_k  for every k,      sum_k 1'v_k + c'r = 1.
-
-    With ``F_k = Q_k [R_k; 0]`` the first part of ``Q_k'b_k`` gives ``v_k = R_k^-1 (...)`` once r is known,
-    and the rest does not contain v_k. So r alone solves the square system
-
-        Q_k2'C_k r = Q_k2'b_k,   (c' - sum_k h_k'Q_k1'C_k) r = 1 - sum_k h_k'Q_k1'b_k,   h_k = R_k^-T 1.
-
-    Its transposed system, with ones on the right, gives multipliers beta_k and -phi, and ``M'mu = cost``
-    becomes ``mu_k = Q_k [-phi h_k; beta_k]``: K factors of the size of a class and one of that of r, instead
-    of one of the size of all active constraints.
-    """
-
-    free: IntArray
-    factor: FloatArray
-    scales: FloatArray  # of the reflectors that Q is the product of
-    on_r: FloatArray
-    right: FloatArray
-    unit: FloatArray
-
-    @property
-    def n_free(self) -> int:
-        return len(self.free)
-
-    def multiplied(self, first: FloatArray, rest: FloatArray) -> FloatArray:
-        """``Q [first; rest]``."""
-        return _apply_q(self.factor, self.scales, np.concatenate([first, rest])[:, None], "N")[:, 0]
-
-    def masses(self, r: FloatArray) -> FloatArray:
-        if self.n_free == 0:
-            return np.empty(0)
-        known = self.right[: self.n_free] - self.on_r[: self.n_free] @ r
-        return dtrtrs(self.factor[: self.n_free], known)[0]
-
-
-def _eliminated(on_free: FloatArray, on_r: FloatArray, right: FloatArray, free: IntArray) -> _Class | None:
-    n_free = len(free)
-    if n_free == 0:
-        return _Class(free, np.empty((len(right), 0)), np.empty(0), on_r, right, np.empty(0))
-    factor, scales, _, _ = dgeqrf(on_free)
-    unit, info = dtrtrs(factor[:n_free], np.ones(n_free), trans=1)
-    if info != 0:
-        return None
-    both = _apply_q(factor, scales, np.column_stack([on_r, right]), "T")
-    return _Class(free, factor, scales, both[:, :-1], both[:, -1], unit)
-
-
-def _apply_q(factor: FloatArray, scales: FloatArray, columns: FloatArray, trans: str) -> FloatArray:
-    if len(scales) == 0:
-        return columns
-    work = max(1, columns.shape[1]) * 32
-    product: FloatArray = dormqr("L", trans, factor, scales, np.asfortranarray(columns), work)[0]
-    return product
-
-
 def square_vertex(problem: Box, working: WorkingSet, face: Face) -> Candidate | None:
     """The masses and coefficients of a face with as many masses as equations; None if it is singular."""
     equations = equations_of(problem, working, face)
@@ -333,113 +226,6 @@ def first_basis(matrix: FloatArray, masses: FloatArray) -> tuple[IntArray, IntAr
     raise DependentColumnsError
 
 
-# Faces tried if at most ``FEW_CHANGES`` pairs are on the wrong side. With more, one is tried; with more than
-# ``MOST_CHANGES`` the guess is too poor.
-TRIES, FEW_CHANGES, MOST_CHANGES = 3, 2, 8
-
-
-def square_faces_near(point: InteriorPoint, face: Face) -> Iterator[Face]:
-    """Square faces that differ from ``face`` in as few pairs as possible, the most doubtful ones first."""
-    needed = abs(face.surplus)
-    if not 0 < needed <= MOST_CHANGES:
-        return
-    moves = _Moves(point, face)
-    order = moves.by_doubt()[: needed + (TRIES if needed <= FEW_CHANGES else 1) - 1]
-    if len(order) < needed:
-        return
-    # The most doubtful pairs change sides in all tries; the last pair differs from try to try.
-    for last in order[needed - 1 :]:
-        moved = moves.after(np.append(order[: needed - 1], last))
-        if moved.is_square:
-            yield moved
-
-
-class _Moves:
-    """Pairs that may change sides: masses that become zero or positive, largest or not, and constraints."""
-
-    def __init__(self, point: InteriorPoint, face: Face) -> None:
-        self._point, self._face = point, face
-        mass, room = _certainty_of_masses(point)
-        grows = face.surplus < 0
-        largest = face.is_positive & face.is_largest
-        n_largest = largest.sum(axis=0)
-        if point.problem.coding.name == "signed":
-            positive = face.is_positive & ~face.is_full
-            first_empty = ~face.is_positive.any(axis=0) & (mass >= mass.max(axis=0))
-            may_appear = first_empty if grows else positive
-            # With known masses a mass may also become full, or cease to be.
-            may_join = face.is_positive & (face.is_full if grows else ~face.is_full)
-            may_join &= point.problem.marginal.is_known
-        elif grows:
-            may_appear = ~face.is_positive & ~face.is_largest & (n_largest > 0)
-            may_join = largest & (n_largest > 1)
-        else:
-            is_free = face.is_positive & ~largest & (n_largest > 0)
-            alone = largest & (face.is_positive.sum(axis=0) == 1) & (not point.problem.marginal.is_known)
-            may_appear, may_join = is_free | alone, is_free
-        # ``log y/s`` of the upper and the lower sides, on the scale of the guess.
-        with np.errstate(divide="ignore"):
-            ratio = np.log(point.ratios()) - np.log(point.multipliers.max(initial=0.0))
-        is_active = np.isin(point.working.components, face.components, assume_unique=True)
-        self._n = mass.size
-        certainty = np.concatenate([np.abs(mass).ravel(), np.abs(room).ravel(), np.abs(ratio.max(axis=0))])
-        allowed = np.concatenate([may_appear.ravel(), may_join.ravel(), is_active if grows else ~is_active])
-        self._certainty: FloatArray = np.where(allowed, certainty, np.inf)
-        self._side = np.where(ratio[0] > ratio[1], 1.0, -1.0)
-        self._is_active: BoolArray = is_active
-
-    def by_doubt(self) -> IntArray:
-        """Pairs that may change sides, the least certain ones first."""
-        order = np.argsort(self._certainty, kind="stable")
-        return order[np.isfinite(self._certainty[order])]
-
-    def after(self, moves: IntArray) -> Face:
-        """The face after these pairs changed sides."""
-        face, n = self._face, self._n
-        is_positive, is_largest = face.is_positive.copy(), face.is_largest.copy()
-        is_full = face.is_full.copy()
-        for move in moves[moves < n]:
-            is_positive.flat[move] ^= True
-        for move in moves[(moves >= n) & (moves < 2 * n)]:
-            if self._point.problem.coding.name == "signed":
-                is_full[(move - n) % face.is_full.size] ^= True
-            else:
-                is_largest.flat[move - n] ^= True
-        is_active = self._is_active.copy()
-        is_active[moves[moves >= 2 * n] - 2 * n] ^= True
-        side = self._side.copy()
-        side[np.searchsorted(self._point.working.components, face.components)] = face.side
-        active = np.flatnonzero(is_active)
-        return replace(
-            face,
-            components=self._point.working.components[active],
-            side=side[active],
-            is_positive=is_positive,
-            is_largest=is_largest,
-            is_full=is_full,
-        )
-
-
-def _certainty_of_masses(point: InteriorPoint) -> tuple[FloatArray, FloatArray]:
-    """``log x/z`` of the masses and of the room that they leave (K x n each), on the scale of the guess.
-
-    That room is r - w, or the rest of a known mass; the signed coding with free masses has none.
-    """
-    problem, system = point.problem, point.system
-    n_classes, n = problem.centre.shape
-    with np.errstate(divide="ignore"):
-        ratio = np.log(system.x / system.z).reshape(-1, n)
-        if problem.marginal.is_known:
-            ratio -= np.log(problem.centre.sum(axis=0))
-        else:
-            ratio -= np.log(system.x.max() if len(ratio) == n_classes else system.distribution().max())
-    mass = ratio[:n_classes]
-    room = np.zeros_like(mass)
-    if len(ratio) > n_classes:
-        room[:] = ratio[n_classes:]
-    return mass, room
-
-
 # A row of unit length whose squared distance from the span of others is smaller depends on them.
 DEPENDENT = 1e-12
 # The largest matrix M for a push, in entries; at 6500 x 6500 it took longer than all iterations. With sparse
@@ -453,7 +239,7 @@ NEGLIGIBLE_RATE = 1e-12
 SMALLEST_PUSH_WEIGHT = 1e-9
 
 
-def pushed_vertex(point: InteriorPoint, face: Face) -> Candidate | None:
+def pushed_vertex(point: BoxPoint, face: Face) -> Candidate | None:
     """A vertex of the face next to the iterate's coefficients; None where its equations have no basis.
 
     With ``nu = -side mu >= 0`` the equations of the coefficients are ``A x = cost`` for x = (nu, phi). A
@@ -469,13 +255,13 @@ def pushed_vertex(point: InteriorPoint, face: Face) -> Candidate | None:
     if n_active == 0 or n_masses == 0 or n_equations * n_masses > most:
         return None
     # 1) The coefficients of the iterate, with the signs that the face gives them.
-    equations = equations_of(point.problem, point.working, face)
+    equations = equations_of(point.problem, point.only, face)
     n_known = face.n_masses_known
     sign = np.append(-face.side, np.ones(n_known))
     columns = equations.matrix.T * sign  # A: a row per mass
-    active = np.searchsorted(point.working.components, face.components)
+    active = np.searchsorted(point.only.components, face.components)
     start = np.append(
-        np.maximum(-face.side * point.coefficients[active] / point.working.radius[active], 0.0),
+        np.maximum(-face.side * point.coefficients[0, active] / point.only.radius[active], 0.0),
         np.zeros(n_known),
     )
     # 2) A first basis. The multipliers of known sums may have any sign: they enter first and never leave.
@@ -497,7 +283,7 @@ def pushed_vertex(point: InteriorPoint, face: Face) -> Candidate | None:
     # Those of the wrong sign are rounding errors.
     coefficients = np.where(is_free, coefficients, np.maximum(coefficients, 0.0))
     # 4) The masses nearest to those of the iterate.
-    v = equations.masses_at(point.system.x)
+    v = equations.masses_at(point.system.x[0])
     try:
         # Rows outside the basis depend on those in it.
         nearest = _nearest_solution(equations.matrix[basis], equations.right[basis], v)
@@ -576,7 +362,7 @@ LARGEST_MATRIX = 20_000_000
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
 
-def crossed_vertex(point: InteriorPoint) -> Candidate | None:
+def crossed_vertex(point: BoxPoint) -> Candidate | None:
     """The optimum of the constraints near the iterate; None where the first basis is too far from it.
 
     With free masses the signed coding's program is ``min |u|_1`` subject to ``|A u - b| <= 1``, A =
@@ -586,7 +372,7 @@ def crossed_vertex(point: InteriorPoint) -> Candidate | None:
     rows make a basis with these columns: the optimum is degenerate.
     """
     # 1) The columns, and the constraints that take part.
-    working = point.working
+    working = point.only
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
     is_positive = x > x.max() * z
     columns = np.flatnonzero(is_positive.any(axis=0))
@@ -597,7 +383,7 @@ def crossed_vertex(point: InteriorPoint) -> Candidate | None:
     if not 0 < k <= len(near) or len(near) * len(x[0]) > LARGEST_MATRIX:
         return None
     near = near[np.argsort(-ratio[near], kind="stable")]
-    matrix = working.rows[near] / working.radius[near, None]
+    matrix = working.rows[near]
     target = working.target[near]
     # 2) The rows of the first basis.
     spare = k + max(FEWEST_SPARE, int(SPARE_ROWS * k))
@@ -653,7 +439,7 @@ CROSSOVER_GAP, CROSSOVER_AGAIN, MOST_CROSSINGS = 2e-5, 0.25, 2
 class VertexSearch:
     """Candidates for the optimal vertex, read off the iterates of one interior point."""
 
-    def __init__(self, point: InteriorPoint) -> None:
+    def __init__(self, point: BoxPoint) -> None:
         self._point = point
         self._seen: Face | None = None
         self._tried: Face | None = None
@@ -667,9 +453,6 @@ class VertexSearch:
         ``is_near`` says that the tolerance is met, so that only the vertex is missing.
         """
         self._n_near += is_near
-        # An iteration within the tolerance then takes less time than an attempt that may fail.
-        if self._point.problem.features.has_cheap_passes and self._n_near < 2:
-            return
         face = self._point.face()
         seen, self._seen = face.is_same_as(self._seen), face
         # Not worth the time while the guess still changes and is not square.
@@ -709,16 +492,10 @@ class VertexSearch:
         )
 
     def _near_face(self, face: Face, *, pushes: bool) -> Iterator[tuple[str, Candidate]]:
-        problem, working = self._point.problem, self._point.working
-        by_blocks = problem.coding.name == "one-hot" and not problem.marginal.is_known
-        way, find = ("blocks", vertex_by_blocks) if by_blocks else ("square", square_vertex)
-        vertex = find(problem, working, face) if face.is_square else None
-        if vertex is not None:
-            yield way, vertex
-            return  # the face has no other vertex
-        for near in square_faces_near(self._point, face):
-            vertex = find(problem, working, near)
+        if face.is_square:
+            vertex = square_vertex(self._point.problem, self._point.only, face)
             if vertex is not None:
-                yield f"{way} after doubt", vertex
+                yield "square", vertex
+                return  # the face has no other vertex
         if pushes:
             yield from self.pushed()
