@@ -82,7 +82,7 @@ Classifiers in High Dimensions* (UAI 2023), from this library's own implementati
 were at hand, beside the printed numbers. Written by `python -m experiments paper`.
 
 MRC-CG is the paper's constraint generation, MRC-LP the linear program with all features, SVM-CG the L1
-support vector machine by the same kind of generation (`L1SVMClassifier`). MRC-IP, a further column
+support vector machine by column generation (`experiments/paper/l1_svm.py`). MRC-IP, a further column
 everywhere, is this library's interior point; the paper has none. All linear programs are solved by HiGHS,
 where the authors used Gurobi.
 

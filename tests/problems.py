@@ -45,7 +45,7 @@ def some_problem(seed=0, n=30, d=80, n_classes=3, **options):
 
 def generated_from(problem, n_max, *, epsilon, **options):
     """Constraint generation that starts with as many components as it adds at a time."""
-    start = by_correlation(problem, BayesError(), n_max)
+    start = by_correlation(problem, n_max)
     return constraint_generation(problem, BayesError(), start, n_max=n_max, epsilon=epsilon, **options)
 
 

@@ -13,7 +13,6 @@ CLASSIFIERS = (
     "MinimaxRiskClassifierCV",
     "MinimaxRiskEnsembleClassifier",
     "MinimaxRiskKernelClassifier",
-    "L1SVMClassifier",
 )
 TEXT = """# What goes with what
 

@@ -346,5 +346,5 @@ ITEM = Item(
     plan=plan,
     work=work,
     report=report,
-    measured_with=("experiments.paper.fitting",),
+    measured_with=("experiments.paper.fitting", "experiments.paper.l1_svm"),
 )

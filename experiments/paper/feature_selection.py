@@ -267,5 +267,5 @@ ITEM = Item(
     plan=plan,
     work=work,
     report=report,
-    measured_with=("experiments.paper.fitting", "experiments.paper.selectors"),
+    measured_with=("experiments.paper.fitting", "experiments.paper.l1_svm", "experiments.paper.selectors"),
 )

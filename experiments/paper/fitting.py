@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from experiments.harness.memory import peak_memory, reset_peak, resident_memory
+from experiments.paper.l1_svm import L1SVM
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.estimators.l1_svm import L1SVMClassifier
 from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.solvers import ConstraintGeneration
 
@@ -33,8 +33,7 @@ def make_method(name: str, settings: Mapping[str, Any]) -> Any:
         own |= {parameter: settings[parameter] for parameter in OF_THE_SOLVER if parameter in settings}
         return MinimaxRiskClassifier(ConstraintGeneration(**own), **model)
     if name == SVM_CG:
-        own = {parameter: settings[parameter] for parameter in ("n_max", "epsilon")}
-        return L1SVMClassifier(solver=ConstraintGeneration(initial_features="first-order", **own))
+        return L1SVM(n_max=settings["n_max"], epsilon=settings["epsilon"])
     # Ignored and not retyped: results know this module by all but its comments.
     return MinimaxRiskClassifier(solver={MRC_LP: "full-lp", MRC_IP: "interior-point"}[name], **model)  # type: ignore[arg-type]
 

@@ -221,5 +221,5 @@ ITEM = Item(
     plan=plan,
     work=work,
     report=report,
-    measured_with=("experiments.paper.fitting",),
+    measured_with=("experiments.paper.fitting", "experiments.paper.l1_svm"),
 )

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.clipped_scaler import ClippedScaler
     from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
     from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
-    from minimaxrisk.estimators.l1_svm import L1SVMClassifier
     from minimaxrisk.estimators.prediction_sets import PredictionSets
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.guarantees.error_bound import error_bound
@@ -56,7 +55,6 @@ __version__ = _version("minimaxrisk")
 
 __all__ = [
     "ClippedScaler",
-    "L1SVMClassifier",
     "MinimaxRiskClassifier",
     "MinimaxRiskClassifierCV",
     "MinimaxRiskEnsembleClassifier",
@@ -85,7 +83,6 @@ __all__ = [
 _PACKAGES = ("analysis", "checks", "datasets", "exceptions", "guarantees", "inspection", "solvers")
 _MODULE_OF = {
     "ClippedScaler": "estimators.clipped_scaler",
-    "L1SVMClassifier": "estimators.l1_svm",
     "MinimaxRiskClassifier": "estimators.classifier",
     "MinimaxRiskClassifierCV": "estimators.classifier_cv",
     "MinimaxRiskEnsembleClassifier": "estimators.ensemble",

@@ -158,8 +158,7 @@ class ConstraintGeneration(Solver):
         the two named starts take.
     epsilon : float, default=1e-4
         :math:`\epsilon`, the violation of a dual constraint up to which SELECT does not add its feature, for
-        columns at unit root mean square. At the end :math:`R^k \le R^* + \epsilon \|\mu^*\|_1`. For
-        ``L1SVMClassifier`` a fraction of the penalty.
+        columns at unit root mean square. At the end :math:`R^k \le R^* + \epsilon \|\mu^*\|_1`.
     k_max : int or None, default=None
         :math:`k_{\max}`, the largest number of iterations after the first linear program, so that there are
         at most :math:`R^1, \dots, R^{k_{\max}+1}`, as printed. None goes on until no feature is added.
@@ -179,7 +178,6 @@ class ConstraintGeneration(Solver):
     --------
     FullLP : All features in one program.
     minimaxrisk.MinimaxRiskClassifier : Takes it as ``solver``.
-    minimaxrisk.L1SVMClassifier : Takes it as well.
 
     References
     ----------
@@ -333,7 +331,6 @@ class FullLP(Solver):
     --------
     ConstraintGeneration : The same optimum by small programs.
     minimaxrisk.MinimaxRiskClassifier : Takes it as ``solver``.
-    minimaxrisk.L1SVMClassifier : Takes it as well.
 
     Examples
     --------
@@ -365,13 +362,11 @@ BY_NAME: Mapping[str, Solver] = {
 }
 
 
-def settings_of(
-    solver: str | Solver, n_features: int, by_name: Mapping[str, Solver] = BY_NAME
-) -> EngineSettings:
+def settings_of(solver: str | Solver, n_features: int) -> EngineSettings:
     """What a solver, or the name of one, says about the computation; other names are for the engines."""
-    if isinstance(solver, str) and solver not in by_name:
+    if isinstance(solver, str) and solver not in BY_NAME:
         return EngineSettings(solver)
-    return (by_name[solver] if isinstance(solver, str) else solver)._settings(n_features)
+    return (BY_NAME[solver] if isinstance(solver, str) else solver)._settings(n_features)
 
 
 def _checked_columns(value: Any, n_features: int) -> Any:

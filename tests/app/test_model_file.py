@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import (
     ClippedScaler,
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -265,7 +264,6 @@ class TestWholeFiles:
         MinimaxRiskKernelClassifier("rbf"),
         MinimaxRiskSelector(stability=True, n_subsamples=4, threshold=0.51, random_state=0),
         PredictionSets(MinimaxRiskClassifier(), cv=3, random_state=0),
-        L1SVMClassifier(),
         ClippedScaler(),
     ],
     ids=lambda estimator: type(estimator).__name__,

@@ -15,7 +15,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from minimaxrisk import (
     ClippedScaler,
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
     permutation_test,
@@ -159,7 +158,6 @@ def test_bad_data():
     "last",
     [
         MinimaxRiskClassifier(),
-        L1SVMClassifier(),
         MinimaxRiskSelector(),
         make_pipeline(RBFSampler(random_state=0), MinimaxRiskClassifier()),
     ],

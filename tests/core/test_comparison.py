@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, compare
+from minimaxrisk import MinimaxRiskClassifier, compare
 from minimaxrisk.analysis.comparison import usual_rivals
 from minimaxrisk.datasets import make_expression
 
@@ -56,10 +56,12 @@ def test_columns_are_counted_where_a_model_tells(study):
     X, y = study
     labels = np.where(X[:, 0] > np.quantile(X[:, 0], 0.7), "third", np.asarray(y, dtype=str))
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), L1SVMClassifier()), {"l1svmclassifier__alpha": [5.0]}, cv=2
+        make_pipeline(StandardScaler(), MinimaxRiskClassifier()),
+        {"minimaxriskclassifier__radius": [1.5]},
+        cv=2,
     )
     estimators = {"ours": MinimaxRiskClassifier(), "tree": DecisionTreeClassifier(), "search": search}
-    searched = GridSearchCV(L1SVMClassifier(), {"alpha": [5.0]}, cv=2)
+    searched = GridSearchCV(MinimaxRiskClassifier(), {"radius": [1.5]}, cv=2)
     estimators["inner"] = make_pipeline(StandardScaler(), searched)
     found = compare(estimators | with_few_trees(usual_rivals(3)), X, labels, cv=StratifiedKFold(2))
     train = next(StratifiedKFold(2).split(X, labels))[0]

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from minimaxrisk import (
     ClippedScaler,
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -367,7 +366,7 @@ def test_only_tensors_that_are_meant_for_a_device_are_streamed(study):
         assert device.streamed_if_asked(X.cuda()).device.type == "cuda"
 
 
-@pytest.mark.parametrize("what", [L1SVMClassifier(), ClippedScaler(), MinimaxRiskKernelClassifier()])
+@pytest.mark.parametrize("what", [ClippedScaler(), MinimaxRiskKernelClassifier()])
 def test_what_works_on_numpy_arrays_alone_says_so(what, study):
     X, y = study
     with pytest.raises(

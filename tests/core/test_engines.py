@@ -319,7 +319,7 @@ def test_it_ends_when_no_component_is_violated_by_more_than_epsilon(seed):
     problem, _ = problem_of(X, labels, 2)
 
     def violations(epsilon):
-        start = by_correlation(problem, BayesError(), 2)
+        start = by_correlation(problem, 2)
         solution = constraint_generation(problem, BayesError(), start, n_max=1, epsilon=epsilon)
         assert solution.converged
         return [record["max_violation"] for record in solution.history]

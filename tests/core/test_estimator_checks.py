@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from minimaxrisk import (
     ClippedScaler,
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -44,8 +43,6 @@ ESTIMATORS = [
     ),
     MinimaxRiskClassifierCV(radii=[1.0], criterion="noise-floor", n_permutations=1, random_state=0),
     MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2),
-    L1SVMClassifier(0.5, solver="full-lp", standardize=False),
-    L1SVMClassifier(),
     MinimaxRiskEnsembleClassifier(
         MinimaxRiskClassifier(marginal="empirical"),
         n_estimators=2,
@@ -55,7 +52,6 @@ ESTIMATORS = [
     MinimaxRiskEnsembleClassifier(n_estimators=3, subsample=0.5),
     MinimaxRiskKernelClassifier(),
     MinimaxRiskSelector(),
-    MinimaxRiskSelector(L1SVMClassifier(solver="full-lp")),
     MinimaxRiskSelector(MinimaxRiskClassifier(radius=0.5), max_features=1),
     MinimaxRiskSelector(stability=True, n_subsamples=2),
     ClippedScaler(),

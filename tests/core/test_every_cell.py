@@ -26,7 +26,6 @@ from sklearn.utils.fixes import parse_version
 
 import minimaxrisk
 from minimaxrisk import (
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -70,7 +69,6 @@ ESTIMATORS = {
     ),
     "kernel": (MinimaxRiskKernelClassifier(gap_tol=1e-9), {"radius": RADII}),
     "rbf": (MinimaxRiskKernelClassifier("rbf", gap_tol=1e-9), {"radius": RADII}),
-    "svm": (L1SVMClassifier(), {"alpha": [1.0, 2.0]}),
 }
 WRAPPINGS = ("alone", "pipeline", "search")
 FORMS = ("numpy", "float32", "csr", "pandas", "polars", "memmap", "dask", "array api")
@@ -147,8 +145,7 @@ def wrapped(name, wrapping):
 
 def fitted(name, wrapping, form, mode):
     model, prefix = wrapped(name, wrapping)
-    takes_groups = "groups" not in MORE[mode] or name != "svm"
-    more = {prefix + key: values for key, values in MORE[mode].items() if takes_groups}
+    more = {prefix + key: values for key, values in MORE[mode].items()}
     return model.fit(in_form(form), study()[1], **more)
 
 

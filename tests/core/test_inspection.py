@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -264,10 +263,9 @@ def test_fewer_frequencies_with_names_and_without_a_bound(pyplot, selector):
     assert "3 of 6 features" in display.ax_.get_title(loc="left")
 
 
-@pytest.mark.parametrize("estimator", [MinimaxRiskClassifier(), L1SVMClassifier()])
-def test_coefficients_of_two_classes(pyplot, cancer, estimator):
+def test_coefficients_of_two_classes(pyplot, cancer):
     X, y = cancer
-    model = estimator.fit(X, y)
+    model = MinimaxRiskClassifier().fit(X, y)
     display = SelectedFeaturesDisplay.from_estimator(model, max_features=8).plot()
     top = np.argsort(-model.feature_importances_, kind="stable")[:8]
     standardised = model.coef_[0, top] * X[:, top].std(axis=0)

@@ -47,7 +47,6 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 
 from minimaxrisk import (
     ClippedScaler,
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -257,7 +256,7 @@ INTEGRATIONS = {
     "chain": chained,
     "half labelled": half_labelled,
     "chosen by model": lambda frame: (
-        make_pipeline(SelectFromModel(L1SVMClassifier(), max_features=4), classifier())
+        make_pipeline(SelectFromModel(classifier(), max_features=4), classifier())
         .fit(frame, LABELS)
         .predict(frame)
     ),

@@ -26,7 +26,6 @@ from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
     ClippedScaler,
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -99,10 +98,7 @@ def test_what_is_advised_finds_the_class():
 
 
 def test_other_ways_to_learn_nothing():
-    X, y = IRIS
-    (told,) = told_by(lambda: L1SVMClassifier(alpha=1e9).fit(X, y))
-    assert "the model predicts '0' for every sample; try " in str(told.message)
-    assert str(told.message).endswith("or a smaller alpha.")
+    X, _ = IRIS
     (told,) = told_by(lambda: MinimaxRiskClassifier(radius="bootstrap").fit(X[:20], np.arange(20) % 2))
     assert str(told.message).endswith("for every sample; try more samples or a number as radius.")
     rare = np.arange(150) < 8

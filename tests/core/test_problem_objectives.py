@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.objective import FREE, BayesError, ExpectedLoss, HingeLoss, KnownMarginal
+from minimaxrisk.problem.objective import FREE, BayesError, ExpectedLoss, KnownMarginal
 
 MASSES = np.array([0.1, 0.2, 0.3, 0.4])
 MARGINALS = [FREE, KnownMarginal(MASSES)]
@@ -85,53 +85,3 @@ def test_repaired_distributions():
 def test_excess_over_the_threshold():
     scores = np.array([[0.5, -1.0], [0.25, 2.0], [-3.0, 0.5]])
     np.testing.assert_allclose(rule.total_excess(scores, 0.25), [0.25, 2.0])
-
-
-@pytest.mark.parametrize("shift", [-7.0, 0.3, 7.0])
-@pytest.mark.parametrize("temperature", [1e-3, 0.4])
-def test_the_smoothed_hinge_loss_finds_its_intercept_wherever_it_is(shift, temperature):
-    """Scores that the intercept undoes have the answer of those without."""
-    rng = np.random.default_rng(1)
-    mass, plain = rng.random((2, 8)) / 8.0, 0.5 * rng.standard_normal((2, 8))
-    loss = HingeLoss(mass, has_intercept=True)
-    w = loss.respond(plain, temperature)
-    assert w[0].sum() == pytest.approx(w[1].sum(), rel=1e-12)
-    np.testing.assert_allclose(
-        loss.respond(plain + np.array([[shift], [-shift]]), temperature), w, atol=1e-10
-    )
-    # Nearly the largest of ``sum w (1 + s)``, which is the hinge loss at its best intercept.
-    attained = loss.value(w) + float((w * plain).sum())
-    assert loss.conjugate(plain) - temperature * mass.sum() <= attained <= loss.conjugate(plain) + 1e-12
-
-
-def test_classes_without_mass_are_balanced_with_nothing():
-    loss = HingeLoss(np.array([[0.5, 0.5], [0.0, 0.0]]), has_intercept=True)
-    np.testing.assert_array_equal(loss.repaired(np.ones((2, 2)), np.zeros((2, 2))), np.zeros((2, 2)))
-
-
-def test_the_hinge_loss_without_an_intercept():
-    rng = np.random.default_rng(2)
-    mass, scores = rng.random((2, 2, 6))
-    loss = HingeLoss(mass, has_intercept=False)
-    assert loss.conjugate(scores - 1.5) == pytest.approx(np.sum(mass * np.maximum(scores - 0.5, 0.0)))
-
-
-def scores_with_kinks(first, second):
-    """At which the hinge losses of the two classes have their kinks at these intercepts."""
-    return np.array([-np.array(first) - 1.0, np.array(second) - 1.0])
-
-
-@pytest.mark.parametrize("size", [1.0, 1e6 * np.pi])
-def test_the_best_intercept_is_in_the_middle_of_what_is_flat(size):
-    """From the left the slope grows from -0.6 to 0 between 1 and 4, in sums that are rounded, to 0.4."""
-    mass = size * np.array([[0.0, 0.1, 0.3], [0.1, 0.2, 0.3]])
-    scores = scores_with_kinks([2.0, 4.0, 5.0], [1.0, 0.5, 0.0])
-    assert HingeLoss(mass, has_intercept=True).intercept(scores) == pytest.approx(2.5)
-    mass[0, 0] = 1e-9 * size  # from its kink on it rises a little
-    assert HingeLoss(mass, has_intercept=True).intercept(scores) == pytest.approx(1.5)
-
-
-def test_the_best_intercept_of_a_class_alone():
-    """All loss is gone from the last kink on."""
-    loss = HingeLoss(np.array([[0.0, 0.0], [0.5, 0.5]]), has_intercept=True)
-    assert loss.intercept(scores_with_kinks([9.0, 9.0], [1.0, 2.0])) == pytest.approx(2.0)

@@ -13,7 +13,7 @@ from minimaxrisk.features import dense
 from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
 from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import PosedBox, pose, pose_l1_svm, pose_parts
+from minimaxrisk.problem.pose import PosedBox, pose, pose_parts
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
@@ -58,13 +58,9 @@ def test_a_copy_if_asked_for_and_what_is_not_asked_for():
     kinds = {True: DenseFeatures, "auto": DenseFeatures, False: ImplicitFeatures}
     for copy, kind in kinds.items():
         assert isinstance(pose(data, copy=copy, **CHOICES).problem.features, kind)
-        machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True, copy=copy)
-        assert isinstance(machine.binary[0][0].features, kind)
     by_default = pose(data, **CHOICES).problem
     assert isinstance(by_default.features, DenseFeatures)
     assert not by_default.marginal.is_known
-    machine = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True)
-    assert isinstance(machine.binary[0][0].features, DenseFeatures)
 
 
 def test_rules_that_have_something_to_share_share_it():
@@ -182,43 +178,6 @@ def test_parts_share_a_pass_and_are_copied_by_pieces(monkeypatch):
         part = posed.problem.features
         expected = (whole.problem.features.values[part.rows] - part.shift) * part.factor
         np.testing.assert_array_equal(part.copied().values, expected)
-
-
-# ---- the support vector machine
-
-
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_machines_by_their_definition(n_classes, standardize):
-    data = some_data(n_classes)
-    posed = pose_l1_svm(data, alpha=None, standardize=standardize, fit_intercept=True)
-    Z = reference.scaled_columns(data.X, data.weights, fit_intercept=False) if standardize else data.X
-    assert posed.alpha == pytest.approx(0.01 * np.max(data.weights @ np.abs(Z)), rel=1e-12)
-    given = pose_l1_svm(data, alpha=3.0, standardize=standardize, fit_intercept=False)
-    assert given.alpha == 3.0
-    size = 1.0 if standardize else np.sqrt(data.weights @ data.X**2 / data.weights.sum())
-    positive = [1] if n_classes == 2 else [0, 1, 2]
-    for machines, alpha, has_intercept in ((posed, posed.alpha, True), (given, 3.0, False)):
-        assert len(machines.binary) == len(positive)
-        p_hat = machines.instances.p_hat
-        for k, (problem, loss) in zip(positive, machines.binary, strict=True):
-            np.testing.assert_allclose(loss.mass, [p_hat.sum(axis=0) - p_hat[k], p_hat[k]], atol=1e-15)
-            assert loss.has_intercept == has_intercept
-            expected = np.broadcast_to(alpha / data.weights.sum() / size, (1, 6))
-            np.testing.assert_allclose(problem.lam, expected, rtol=1e-12)
-            assert problem.tau.shape == (1, 6)
-            assert not problem.tau.any()
-            np.testing.assert_array_equal(problem.centre, np.zeros((2, machines.instances.n_instances)))
-            assert problem.coding.name == "signed"
-            assert problem.scale is machines.scale
-            assert not problem.scale.has_intercept
-
-
-def test_columns_that_are_all_constant_leave_nothing_to_penalise():
-    data = some_data(2)
-    data.X[:] = 3.0
-    posed = pose_l1_svm(data, alpha=None, standardize=True, fit_intercept=True)
-    assert posed.alpha == pytest.approx(0.01 * data.weights.sum())
 
 
 # ---- rules

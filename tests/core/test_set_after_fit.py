@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from minimaxrisk import (
     ClippedScaler,
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -29,7 +28,6 @@ MODELS = [
     MinimaxRiskEnsembleClassifier(n_estimators=4, subsample=0.5, complementary=True, random_state=0),
     MinimaxRiskKernelClassifier(),
     MinimaxRiskKernelClassifier("poly"),
-    L1SVMClassifier(),
     PredictionSets(MinimaxRiskClassifier(), cv=3, random_state=0),
     MinimaxRiskSelector(),
     MinimaxRiskSelector(stability=True, n_subsamples=4, random_state=0),

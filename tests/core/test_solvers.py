@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from minimaxrisk import (
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -123,15 +122,6 @@ def test_wrong_parameters(solver, message):
         MinimaxRiskClassifier(solver).fit(X, y)
 
 
-def test_the_support_vector_machine_takes_those_that_solve_linear_programs(study):
-    with pytest.raises(ValueError, match=r"'solver' parameter of L1SVMClassifier .* or an instance of"):
-        L1SVMClassifier(solver=InteriorPoint()).fit(*study)
-    few = L1SVMClassifier(solver=ConstraintGeneration(n_max=5, epsilon=1e-8)).fit(*study)
-    whole = L1SVMClassifier(solver=FullLP()).fit(*study)
-    assert few.history_[0]["n_features"] == 5
-    assert few.objective_ == pytest.approx(whole.objective_, rel=1e-7)
-
-
 def test_worst_cases_and_choices_of_a_radius_take_a_model_with_a_solver(study):
     X, y = study
     model = MinimaxRiskClassifierCV(MinimaxRiskClassifier(FullLP()), radii=[0.5, 1.0], cv=2).fit(X, y)
@@ -180,10 +170,6 @@ def test_a_long_linear_program_is_stopped_between_two_pivots():
     assert (model.worst_case_errors_.tolist(), model.subset_sizes_.tolist()) == ([0.5], [0])
     assert len(list(model.staged_predict_proba(X))) == model.n_iter_ == 1
     assert verify(model, X, y).valid
-    with pytest.warns(ConvergenceWarning, match=told):
-        machine = L1SVMClassifier(solver=FullLP(max_seconds=0.3)).fit(X, np.arange(120) % 3)
-    assert not machine.converged_
-    assert machine.objective_lower_ <= machine.objective_
 
 
 @pytest.mark.parametrize("solver", [FullLP, ConstraintGeneration, ConstraintAndColumnGeneration])

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import clone
 
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskSelector
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.selector import most_important
 from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, false_selection_bounds
@@ -123,13 +123,6 @@ def test_kinds_of_input(wide):
         other = stable(threshold=0.8).fit(kind(X), y)
         # One of the halves may end at another vertex.
         np.testing.assert_allclose(other.selection_frequencies_, dense.selection_frequencies_, atol=0.26)
-
-
-def test_the_support_vector_machine_as_estimator():
-    data = study(60, 80, n_informative=3, effect=2.5, random_state=0)
-    selector = stable(L1SVMClassifier(), max_features=6).fit(data.data, data.target)
-    assert selector.n_selected_per_subsample_.max() <= 6
-    assert set(data.informative) <= set(selector.get_support(indices=True))
 
 
 def test_weights_go_with_the_rows_and_zero_is_no_row(wide):

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from minimaxrisk import (
-    L1SVMClassifier,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
@@ -73,7 +72,6 @@ COMPUTE = {
     "fit of radii": MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2).fit,
     "fit of an ensemble": ENSEMBLE.fit,
     "fit of a kernel": KERNEL.fit,
-    "fit of an SVM": L1SVMClassifier().fit,
     "path": lambda X, y: minimax_risk_path(X, y, [1.0, 2.0]),
     "permutation test": lambda X, y: permutation_test(BOX, X, y, 2),
     "verify": lambda X, y: verify(BOX.fit(X, y), X, y),

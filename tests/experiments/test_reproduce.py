@@ -27,8 +27,9 @@ from experiments.harness.summary import item_text, read_csv, text_again
 from experiments.items import GUARANTEE_ITEMS, PAPER_ITEMS, RIVAL_ITEMS
 from experiments.paper import bounds_and_times, epsilon, feature_selection, fitting, n_max, scalability
 from experiments.paper.fitting import make_method
+from experiments.paper.l1_svm import L1SVM
 from experiments.paper.scalability import random_fourier_features
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.solvers import ConstraintGeneration
@@ -320,7 +321,7 @@ def test_a_cell_of_table_3_scales_and_selects_on_training_rows_alone(hard):
     train, test = one_fold(y)
     scaler = StandardScaler().fit(X[train])
     A, B = scaler.transform(X[train]), scaler.transform(X[test])
-    svm = L1SVMClassifier(solver=ConstraintGeneration(n_max=20)).fit(A, y[train])
+    svm = L1SVM(n_max=20).fit(A, y[train])
     chosen = {
         "SVM-CG": svm.selected_features_,
         "MRC-IP": MinimaxRiskClassifier().fit(A, y[train]).selected_features_,

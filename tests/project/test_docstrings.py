@@ -112,7 +112,6 @@ def study():
 
 FITTED = {
     "ClippedScaler": [{}],
-    "L1SVMClassifier": [{}],
     "MinimaxRiskClassifier": [{}],
     "MinimaxRiskClassifierCV": [{"cv": 2}, {"criterion": "noise-floor", "n_permutations": 2}],
     "MinimaxRiskEnsembleClassifier": [{"n_estimators": 2, "complementary": True, "subsample": 0.5}],

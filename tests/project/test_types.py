@@ -16,7 +16,6 @@ import pytest
 import minimaxrisk
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk.estimators.l1_svm import SOLVERS
 from minimaxrisk.features.kernel import KERNELS
 from minimaxrisk.solvers import BY_NAME
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -79,6 +78,5 @@ def test_the_script_runs(tmp_path, monkeypatch):
 
 def test_names_are_those_that_there_are():
     assert set(get_args(choices.SolverName)) == {"auto", *BY_NAME}
-    assert set(get_args(choices.L1SVMSolver)) == set(SOLVERS)
     assert set(get_args(choices.RadiusOfBox)) == set(NAMED_RULES)
     assert set(get_args(choices.KernelName)) == {*KERNELS, "precomputed"}

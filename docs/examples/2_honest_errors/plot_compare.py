@@ -8,8 +8,8 @@ share.
 """
 
 # %%
-# Seven classifiers
-# -----------------
+# Six classifiers
+# ---------------
 # A simulated study of 100 patients and 500 genes. Scaling belongs into pipelines, so that it is learned
 # inside each fold. Nothing is tuned; tuning would go into the pipeline too.
 
@@ -22,14 +22,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from minimaxrisk import L1SVMClassifier, MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, compare
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, compare
 from minimaxrisk.datasets import make_expression
 
 study = make_expression(n_samples=100, n_features=500, effect=0.7, random_state=0)
 classifiers = {
     "minimax risk": MinimaxRiskClassifier(),
     "minimax risk ensemble": MinimaxRiskEnsembleClassifier(n_estimators=30, certify=False, random_state=0),
-    "L1 SVM": L1SVMClassifier(),
     "linear SVM": make_pipeline(StandardScaler(), LinearSVC(C=0.01)),
     "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(C=0.01)),
     "random forest": RandomForestClassifier(50, random_state=0),

@@ -395,15 +395,15 @@ def evaluate(
 
     Examples
     --------
-    >>> from minimaxrisk import L1SVMClassifier, evaluate
+    >>> from minimaxrisk import MinimaxRiskClassifier, evaluate
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = L1SVMClassifier().fit(X[:400], y[:400])
+    >>> model = MinimaxRiskClassifier().fit(X[:400], y[:400])
     >>> found = evaluate(model, X[400:], y[400:])
     >>> print(found.error)
-    3.6% (1.3% to 7.6%; 6 of 169)
+    3.0% (0.9% to 6.8%; 5 of 169)
     >>> print(found.balanced_accuracy)
-    97.7% (89.3% to 99.3%)
+    93.6% (83.5% to 98.3%)
     """
     check_confidence(confidence)
     check_classifier("model", model)

@@ -84,7 +84,6 @@ TRUSTED_BESIDE = (
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
-    "minimaxrisk.estimators.l1_svm.L1SVMClassifier",
     "minimaxrisk.estimators.prediction_sets.PredictionSets",
     "minimaxrisk.estimators.selector.MinimaxRiskSelector",
     "minimaxrisk.guarantees.calibrated_decision.CalibratedDecision",

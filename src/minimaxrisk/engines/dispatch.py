@@ -40,7 +40,6 @@ from minimaxrisk.engines.solution import (
     Solution,
     TimeLimit,
 )
-from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Box
 
 
@@ -58,7 +57,7 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
     elif solver == "constraint-and-column-generation":
         solution = constraint_and_column_generation(problem, settings, limit)
     else:
-        solution = solve_by_simplex(problem, problem.objective, settings, limit, limit.deadline)
+        solution = _by_linear_programs(problem, settings, limit)
     # A linear program ends at the limit without a call of the monitor.
     solution.out_of_time |= limit.has_stopped or (limit.is_over and not solution.stopped)
     remarks = [solution.remark, _remark_on_auto(problem, settings, solution)]
@@ -81,7 +80,24 @@ def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit)
     return (instance_generation if is_generated else interior_point)(problem, settings, limit)
 
 
-def remark_on_end(settings: EngineSettings, solution: Solution, gap: float | None = None) -> str:
+def _by_linear_programs(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
+    """With all components at once (``"full-lp"``) or generated."""
+    if settings.solver == "full-lp":
+        return full_lp(problem, problem.objective, monitor=limit, deadline=limit.deadline)
+    return constraint_generation(
+        problem,
+        problem.objective,
+        _first_components(problem, settings),
+        n_max=settings.n_max,
+        epsilon=settings.epsilon,
+        select=settings.select,
+        max_iter=settings.max_iter,
+        monitor=limit,
+        deadline=limit.deadline,
+    )
+
+
+def remark_on_end(settings: EngineSettings, solution: Solution) -> str:
     """Why the engine stopped, with the gap that it leaves; empty if it converged or the caller stopped it."""
     if solution.converged or solution.interrupted or (solution.stopped and not solution.out_of_time):
         return ""
@@ -90,8 +106,7 @@ def remark_on_end(settings: EngineSettings, solution: Solution, gap: float | Non
     value = settings.max_seconds if solution.out_of_time else settings.max_iter
     reached = "" if value is None else f" at {name}={value:g}"
     remedy = "" if value is None else f", and a larger {name} brings them closer together"
-    gap = solution.gap if gap is None else gap
-    return f"stopped{reached} with an optimality gap of {gap:.2g}; the bounds are valid{remedy}"
+    return f"stopped{reached} with an optimality gap of {solution.gap:.2g}; the bounds are valid{remedy}"
 
 
 def bound_minimax_risks(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Bounds]:
@@ -181,29 +196,6 @@ def _solved_alone(problem: Box, settings: EngineSettings, monitor: Monitor | Non
     return solution
 
 
-def solve_by_simplex(
-    problem: Box,
-    objective: SmoothableObjective,
-    settings: EngineSettings,
-    monitor: Monitor | None = None,
-    deadline: float = np.inf,
-) -> Solution:
-    """Any objective that HiGHS knows, with all components at once (``"full-lp"``) or generated."""
-    if settings.solver == "full-lp":
-        return full_lp(problem, objective, monitor=monitor, deadline=deadline)
-    return constraint_generation(
-        problem,
-        objective,
-        _first_components(problem, objective, settings),
-        n_max=settings.n_max,
-        epsilon=settings.epsilon,
-        select=settings.select,
-        max_iter=settings.max_iter,
-        monitor=monitor,
-        deadline=deadline,
-    )
-
-
 def _solver_for(problem: Box, settings: EngineSettings) -> str:
     """The engine's name; the interior point where that is not too much for it, unless another is named."""
     if settings.solver == "auto":
@@ -243,8 +235,8 @@ def _remark_on_first_order(problem: Box, settings: EngineSettings, solution: Sol
     )
 
 
-def _first_components(problem: Box, objective: SmoothableObjective, settings: EngineSettings) -> IntArray:
+def _first_components(problem: Box, settings: EngineSettings) -> IntArray:
     if isinstance(settings.initial_features, str):
         by_name = {"correlation": by_correlation, "first-order": by_first_order}
-        return by_name[settings.initial_features](problem, objective, settings.n_max)
+        return by_name[settings.initial_features](problem, settings.n_max)
     return by_columns(problem, np.asarray(settings.initial_features))

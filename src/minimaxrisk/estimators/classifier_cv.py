@@ -32,7 +32,7 @@ from minimaxrisk.estimators.fit_support import (
     warn_about_lost_classes,
     warn_about_work,
 )
-from minimaxrisk.estimators.prediction import ProbabilityMixin, predicted_classes
+from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
 from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning, UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import data_for_fit
@@ -365,7 +365,7 @@ def _of_estimator(name: str) -> Any:
 
 
 @parameters_by_keyword
-class MinimaxRiskClassifierCV(ProbabilityMixin, BaseEstimator, Certified):
+class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
     r"""Minimax risk classifier with few columns: the largest radius that loses little on left-out samples.
 
     For short lists, not for accuracy: radius 1 usually errs less, and an ensemble less still. A larger radius

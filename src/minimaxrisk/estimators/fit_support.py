@@ -168,13 +168,13 @@ class CallbackBridge:
         return task.call_on_fit_task_begin(estimator=self._estimator)
 
 
-def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, quantity: str | None) -> Monitor:
-    """Tell everyone who listens. ``quantity`` is what a log calls the value bounded; None keeps no log."""
+def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, is_logged: bool) -> Monitor:
+    """Tell everyone who listens."""
 
     def monitor(record: IterationRecord) -> bool:
-        if quantity is not None:
+        if is_logged:
             log_line(
-                f"iteration %(iteration)d: %(lower).6f <= {quantity} <= %(upper).6f, %(n_features)d features "
+                "iteration %(iteration)d: %(lower).6f <= R* <= %(upper).6f, %(n_features)d features "
                 "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
                 record,
             )

@@ -1,6 +1,6 @@
-"""How fitted classifiers predict: mixins with ``predict``, ``predict_proba`` and their kin.
+"""How fitted classifiers predict: a mixin with ``predict``, ``predict_proba`` and their kin.
 
-A classifier names its fitted rule, and the mixins apply it to new instances. Predictions for a dask array
+A classifier names its fitted rule, and the mixin applies it to new instances. Predictions for a dask array
 stay lazy: there is one task per chunk of rows, and it reads only the columns that the rule uses.
 """
 
@@ -28,7 +28,7 @@ Output: TypeAlias = Callable[[FittedRule, np.ndarray, DataMatrix], np.ndarray]
 
 
 class PredictionMixin(ClassifierMixin):
-    """``predict`` and ``decision_function`` of a classifier that has ``classes_`` and ``_fitted_rule``."""
+    """The predictions of a classifier that has ``classes_`` and ``_fitted_rule``."""
 
     classes_: np.ndarray
 
@@ -74,27 +74,6 @@ class PredictionMixin(ClassifierMixin):
         """
         return self._predicted(X)
 
-    def _predicted(self, X: Any) -> np.ndarray:
-        return self._apply(_labels, X)
-
-    def _apply(self, output: Output, X: Any) -> Any:
-        check_is_fitted(self, "classes_")
-        if is_dask_array(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-            rule = self._fitted_rule()
-            assert not isinstance(rule, KernelRule)  # refused before
-            return _lazily(rule, self.classes_, output, check_description(X))
-        return answer(X, output(self._fitted_rule(), self.classes_, check_new_data(self, X)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-class ProbabilityMixin(PredictionMixin):
-    """Adds ``predict_proba`` and ``predict_log_proba`` of a randomized rule."""
-
     def predict_proba(self, X: Any) -> np.ndarray:
         """The randomized rule h(y|x), for an ensemble the mean of its members' rules.
 
@@ -127,6 +106,23 @@ class ProbabilityMixin(PredictionMixin):
             The logarithms, in the order of ``classes_``. Lazy for a dask array.
         """
         return self._apply(_log_probabilities, X)
+
+    def _predicted(self, X: Any) -> np.ndarray:
+        return self._apply(_labels, X)
+
+    def _apply(self, output: Output, X: Any) -> Any:
+        check_is_fitted(self, "classes_")
+        if is_dask_array(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            rule = self._fitted_rule()
+            assert not isinstance(rule, KernelRule)  # refused before
+            return _lazily(rule, self.classes_, output, check_description(X))
+        return answer(X, output(self._fitted_rule(), self.classes_, check_new_data(self, X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def _decisions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:

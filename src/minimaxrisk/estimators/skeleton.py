@@ -1,8 +1,4 @@
-"""The fit that all classifiers share: check, pose, solve, store, warn.
-
-``Learner`` is the skeleton. ``CertifiedClassifier`` adds what every model with an uncertainty set promises:
-the set is described, and warnings tell what its radii and its solver do not reach.
-"""
+"""The fit that all classifiers share: check, pose, solve, store, warn."""
 
 from __future__ import annotations
 
@@ -27,19 +23,20 @@ from minimaxrisk.estimators.fit_support import (
     warn_about_lost_classes,
     warn_about_radius,
 )
-from minimaxrisk.estimators.prediction import PredictionMixin, ProbabilityMixin, predicted_classes
+from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
 from minimaxrisk.exceptions import UnderfitWarning
-from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Capable, Certified, can
+from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Certified, can
 from minimaxrisk.guarantees.posed_fit import coverage_of, data_for_fit
-from minimaxrisk.problem.pose import PosedL1SVM
 from minimaxrisk.problem.sets import Posed
-from minimaxrisk.samples.validation import TrainingData, check_training_data
+from minimaxrisk.samples.validation import TrainingData
 
 
-class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
-    """A classifier whose ``fit`` is the skeleton; it fills in how to pose, solve, store and warn."""
+class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, Certified):
+    """A minimax risk classifier whose ``fit`` is the skeleton; it fills in how to solve and store.
 
-    _quantity = "R*"  # what a log calls the value that the solver bounds
+    Its bounds are over an uncertainty set, which it describes, and warnings tell what the radii and the
+    solver do not reach.
+    """
 
     def _parameters_of_fit(self) -> Any:
         """Before and during a fit: the estimator, not fitted, whose parameters say what is to be solved.
@@ -48,16 +45,13 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
         """
         return self
 
-    def _data(self, checked: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
-        """The data, checked; by default weights that are whole numbers are counts."""
-        return check_training_data(checked, X, y, class_weight=parameters.class_weight, **more)
-
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
         """Refuse what cannot be solved, and warn before long work."""
 
-    def _posed(self, data: TrainingData, parameters: Any) -> Posed | PosedL1SVM:
+    def _posed(self, data: TrainingData, parameters: Any) -> Posed:
         """The problem of the data."""
-        raise NotImplementedError
+        rule = self._set_kind.radius_rule(parameters, radius_seed_of(parameters))
+        return self._set_kind.pose(parameters, data, rule)
 
     def _solved(self, posed: Any, data: TrainingData, parameters: Any, monitor: Monitor) -> Any:
         raise NotImplementedError
@@ -68,6 +62,10 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
         """Say what the caller should know about the outcome."""
+        if self._has_proof:
+            warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)
+        if solved.remark:
+            warn(f"{solved.remark}.", ConvergenceWarning)
 
     _curved = CURVED
     # Said behind parameters in advice: those of an ensemble's ``estimator``, which its members have.
@@ -75,7 +73,11 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
 
     def _remedies(self, data: TrainingData, parameters: Any) -> list[str]:
         """What to try where a class is lost, the best first."""
-        return [self._curved] if self.n_features_in_ < len(data.labels) else []
+        if isinstance(parameters.radius, str):  # a set that covers leaves little to learn from few samples
+            return ["more samples", f"a number as radius{self._whose}"]
+        curved = [self._curved] if self.n_features_in_ < len(data.labels) else []
+        known = [f"marginal='empirical'{self._whose}"] if parameters.marginal == "free" else []
+        return [*curved, *known, f"a smaller radius{self._whose}"]
 
     @one_warning()
     def _learn(self, X: Any, y: Any, **more: Any) -> Self:
@@ -83,11 +85,11 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
         # 1) check. Validation stores the columns; on a copy, so that a failed fit leaves the old model whole.
         refuse_container(self, X)
         parameters, checked = self._parameters_of_fit(), copy(self)
-        data = self._data(checked, parameters, X, y, **more)
+        data = data_for_fit(checked, parameters, X, y, **more)
         self._check(data, checked, parameters)
         bridge = CallbackBridge(self, X, y)
         callback = getattr(self, "callback", None)
-        monitor = make_monitor(bridge, callback, quantity=self._quantity if self.verbose else None)
+        monitor = make_monitor(bridge, callback, is_logged=bool(self.verbose))
         with suitable_threads(len(data.labels)):
             # 2) pose
             posed = self._posed(data, parameters)
@@ -107,17 +109,6 @@ class Learner(Capable, CallbackSupportMixin, PredictionMixin, BaseEstimator):
                 warn_about_lost_classes(data, predicted, self._remedies(data, parameters), self._whose)
             self._warn(posed, data, solved)
         return self
-
-
-class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
-    """A minimax risk classifier: its bounds are over an uncertainty set, which it describes."""
-
-    def _data(self, checked: Any, parameters: Any, X: Any, y: Any, **more: Any) -> TrainingData:
-        return data_for_fit(checked, parameters, X, y, **more)
-
-    def _posed(self, data: TrainingData, parameters: Any) -> Posed:
-        rule = self._set_kind.radius_rule(parameters, radius_seed_of(parameters))
-        return self._set_kind.pose(parameters, data, rule)
 
     def _store_set(self, posed: Posed, parameters: Any) -> None:
         """What the uncertainty set is."""
@@ -139,18 +130,6 @@ class CertifiedClassifier(ProbabilityMixin, Learner, Certified):
         self.solver_, self.converged_ = solved.solver, solved.converged
         self.n_iter_ = solved.history[-1]["iteration"] if solved.history else 0
         self.history_ = list(solved.history)
-
-    def _remedies(self, data: TrainingData, parameters: Any) -> list[str]:
-        if isinstance(parameters.radius, str):  # a set that covers leaves little to learn from few samples
-            return ["more samples", f"a number as radius{self._whose}"]
-        known = [f"marginal='empirical'{self._whose}"] if parameters.marginal == "free" else []
-        return [*super()._remedies(data, parameters), *known, f"a smaller radius{self._whose}"]
-
-    def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
-        if self._has_proof:
-            warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)
-        if solved.remark:
-            warn(f"{solved.remark}.", ConvergenceWarning)
 
 
 def refuse_container(estimator: Any, X: Any) -> None:

@@ -55,7 +55,7 @@ class SelectedFeaturesDisplay(Display):
 
         Parameters
         ----------
-        model : MinimaxRiskClassifier or L1SVMClassifier, or Pipeline that ends with one
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
             Fitted.
         max_features : int, default=20
             How many to draw at most.
@@ -166,7 +166,7 @@ class SelectedValuesDisplay(Display):
 
         Parameters
         ----------
-        model : MinimaxRiskClassifier or L1SVMClassifier, or Pipeline that ends with one
+        model : MinimaxRiskClassifier, or Pipeline that ends with one
             Fitted. Of a pipeline the values after its other steps are drawn.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Instances.

@@ -24,9 +24,9 @@ from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.features.chunked import dask_features
 from minimaxrisk.features.dense import WHERE_NEEDED, features_of_table
 from minimaxrisk.features.device import device_features
-from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix, PartOfRows, Scaled, make_coding
+from minimaxrisk.features.matrix import Coding, FeatureMatrix, PartOfRows, Scaled, make_coding
 from minimaxrisk.features.sparse import sparse_features
-from minimaxrisk.problem.objective import FREE, HingeLoss, KnownMarginal, Marginal
+from minimaxrisk.problem.objective import FREE, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
@@ -181,57 +181,6 @@ def _with_radii(
     lam = namespace_of(tau).where(is_empty, 1.0, lam)
     problem = Box(features, sample.coding, instances.p_hat, tau, lam, sample.scale, marginal)
     return PosedBox(problem, instances, radii)
-
-
-# The default penalty of the support vector machine, as a fraction of one at which no feature is selected.
-PENALTY_FRACTION = 0.01
-
-
-@dataclass(frozen=True)
-class PosedL1SVM:
-    """One binary problem, or one for each class against the rest, on the same features.
-
-    The problems are per unit of weight: their values times ``instances.total_weight`` are sums over samples.
-    """
-
-    alpha: float
-    scale: ColumnScale
-    instances: Instances
-    binary: tuple[tuple[Box, HingeLoss], ...]
-
-
-def pose_l1_svm(
-    data: TrainingData,
-    *,
-    alpha: float | None,
-    standardize: bool,
-    fit_intercept: bool,
-    copy: bool | str = "auto",
-) -> PosedL1SVM:
-    """Merge equal rows, scale the columns, set the penalty (None: a hundredth of ``max_j sum_i |x_ij|``).
-
-    The penalty is on coefficients of the standardised columns, or without standardisation of the caller's.
-    """
-    instances = distinct_instances(data)
-    # The intercept is free of penalty and has its own place in the hinge loss.
-    features, _, scale = build_features(
-        data.X, instances, standardize=standardize, fit_intercept=False, copy=copy
-    )
-    unit = np.ones_like(scale.scale) if standardize else scale.scale
-    if alpha is None:
-        largest = float(np.max(unit * features.means_of(abs, instances.weights[None])[0]))
-        # Columns that are all constant leave nothing to penalise.
-        alpha = PENALTY_FRACTION * instances.total_weight * (largest or 1.0)
-    lam = features.on_device((alpha / instances.total_weight / unit)[None, :])
-    coding, nothing = make_coding("signed", 2), np.zeros((2, instances.n_instances))
-
-    def against_the_rest(k: int) -> tuple[Box, HingeLoss]:
-        mass = np.stack([np.delete(instances.p_hat, k, axis=0).sum(axis=0), instances.p_hat[k]])
-        problem = Box(features, coding, nothing, 0.0 * lam, lam, scale)
-        return problem, HingeLoss(mass, fit_intercept)
-
-    classes = range(1, 2) if len(data.classes) == 2 else range(len(data.classes))
-    return PosedL1SVM(alpha, scale, instances, tuple(against_the_rest(k) for k in classes))
 
 
 def pose_parts(

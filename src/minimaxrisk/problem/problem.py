@@ -32,13 +32,11 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, entrie
 from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
-from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
-# distribution exactly on the boundary would fall in or out of the set by rounding. Radii smaller than the
-# smallest one of the minimax risk (penalties of the support vector machine may be) get a fraction of it.
+# distribution exactly on the boundary would fall in or out of the set by rounding. It is little beside the
+# smallest radius.
 ROUNDING = 1e-13
-ROUNDING_FRACTION = 1e-6
 
 
 @dataclass(frozen=True)
@@ -136,8 +134,7 @@ class Box:
             moments = asarray_like(tau, np.asarray(moments))
         xp = namespace_of(lam)
         deviation = xp.abs(moments - tau)
-        slack = xp.where(lam >= SMALLEST_RADIUS, ROUNDING, ROUNDING_FRACTION * lam)
-        outside = deviation > lam + slack
+        outside = deviation > lam + ROUNDING
         return float(xp.min(xp.where(outside, lam, 1.0) / xp.where(outside, deviation, 1.0)))
 
     def threshold_of(self, mu: FloatArray) -> float:

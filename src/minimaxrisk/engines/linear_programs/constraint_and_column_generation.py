@@ -160,7 +160,7 @@ def constraint_and_column_generation(
     with closing(master):
         try:
             # 1) Begin with what a few first-order steps suggest.
-            mu, answer = first_order_pair(problem, objective)
+            mu, answer = first_order_pair(problem)
             components = most_important(problem, mu, answer, n_max)
             scores = problem.scores_of(mu)
             chosen = first_by(n_max, np.arange(problem.n_instances), -instance_thresholds(scores))

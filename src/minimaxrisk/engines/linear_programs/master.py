@@ -18,7 +18,6 @@ from minimaxrisk.features.matrix import Coding, slices_of
 from minimaxrisk.problem.objective import (
     BayesError,
     ExpectedLoss,
-    HingeLoss,
     KnownMarginal,
     Marginal,
     Objective,
@@ -215,12 +214,6 @@ def _fixed_part(objective: Objective, coding: Coding, n: int, unit: float) -> Fi
     if isinstance(objective, ExpectedLoss):
         part = FixedPart(-objective.loss.ravel(), no_bound)
         part.add_masses(objective.marginal, coding.n_classes, n, unit)
-    elif isinstance(objective, HingeLoss):
-        # max sum w  with  w <= mass  and, for the intercept, both classes of the same mass.
-        part = FixedPart(-np.ones(n_w), unit * objective.mass.ravel())
-        if objective.has_intercept:
-            signs, zero = np.repeat(coding.matrix[0], n), np.zeros(1)
-            part.add_rows(np.zeros_like(each), each, signs, lower=zero, upper=zero)
     elif coding.name == "signed":
         # Only u = w_0 - w_1 enters the moments, and max(w_0, w_1) = (w_0 + w_1 + |u|)/2, so the Bayes
         # error is (1 - sum |u|)/2. Its maximum needs the positive and negative parts of u and no further

@@ -6,7 +6,6 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.features.matrix import squared_norm
-from minimaxrisk.problem.objective import SmoothableObjective
 from minimaxrisk.problem.problem import Box
 
 # Of the start: temperature at which the adversary's answer is smoothed, and steps taken.
@@ -14,27 +13,26 @@ TEMPERATURE = 0.05
 N_STEPS = 30
 
 
-def by_correlation(problem: Box, objective: SmoothableObjective, n_components: int) -> IntArray:
+def by_correlation(problem: Box, n_components: int) -> IntArray:
     """The components whose constraint the adversary's answer to mu = 0 violates most.
 
-    For the minimax risk the answer is the uniform distribution: with the signed coding these are the largest
-    ``|tau| - lambda``.
+    The answer is the uniform distribution: with the signed coding these are the largest ``|tau| - lambda``.
     """
     if n_components >= problem.tau.size:
         return np.arange(problem.tau.size)
     nothing = np.zeros_like(problem.centre)
-    violation = _violation(problem, objective.respond(nothing, TEMPERATURE))
+    violation = _violation(problem, problem.objective.respond(nothing, TEMPERATURE))
     return np.sort(np.argpartition(-violation, n_components - 1)[:n_components])
 
 
-def by_first_order(problem: Box, objective: SmoothableObjective, n_components: int) -> IntArray:
+def by_first_order(problem: Box, n_components: int) -> IntArray:
     """The largest coefficients after some accelerated proximal gradient steps on a smoothed problem.
 
     Where fewer than ``n_components`` coefficients are non-zero, the most violated components fill up.
     """
     if n_components >= problem.tau.size:
         return np.arange(problem.tau.size)
-    return most_important(problem, *first_order_pair(problem, objective), n_components)
+    return most_important(problem, *first_order_pair(problem), n_components)
 
 
 def most_important(problem: Box, mu: FloatArray, answer: FloatArray, n_components: int) -> IntArray:
@@ -50,7 +48,7 @@ def by_columns(problem: Box, columns: IntArray) -> IntArray:
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
-def first_order_pair(problem: Box, objective: SmoothableObjective) -> tuple[FloatArray, FloatArray]:
+def first_order_pair(problem: Box) -> tuple[FloatArray, FloatArray]:
     """Coefficients, and the adversary's answer at which their last gradient was taken.
 
     The gradient of the smoothed conjugate is the moments of that answer, and its curvature is limited by the
@@ -58,7 +56,7 @@ def first_order_pair(problem: Box, objective: SmoothableObjective) -> tuple[Floa
     """
     mu = previous = np.zeros_like(problem.tau)
     momentum, t = mu, 1.0
-    n = problem.n_instances
+    objective, n = problem.objective, problem.n_instances
     square = squared_norm(problem.features, np.linspace(1.0, 2.0, n)[None, :], 5)
     step = TEMPERATURE / (square / n if square > 0.0 else 1.0)
     answer = objective.respond(np.zeros_like(problem.centre), TEMPERATURE)

@@ -230,7 +230,7 @@ class _Follower:
         self._times_larger = max(1.0, float((deviation[varies] / lam[varies]).max(initial=0.0)))
         enough = np.maximum(lam * self._times_larger, 1.001 * deviation)
         self._arrive(vertex, None, enough, deviation)
-        first = by_correlation(problem, problem.objective, FIRST_COMPONENTS)
+        first = by_correlation(problem, FIRST_COMPONENTS)
         self._components = np.union1d(self._components, first)
         return True
 
