@@ -97,8 +97,8 @@ class Columns(Protocol):
         """Weights of each block (P x B x n) times each of its columns (P x m), where the features are."""
         ...
 
-    def rows(self, problem: int, components: IntArray) -> Rows:
-        """Some columns of a problem as the rows of a working set."""
+    def rows(self, problem: int, components: IntArray, radius: FloatArray) -> Rows:
+        """Some columns of a problem, whose lambdas are given, as the rows of a working set."""
         ...
 
 
@@ -125,17 +125,14 @@ class SameColumns:
         found /= self._lam
         return found
 
-    def rows(self, problem: int, components: IntArray) -> Rows:
+    def rows(self, problem: int, components: IntArray, radius: FloatArray) -> Rows:
         # Where all constraints stay near, their rows are those of the step before.
-        if self._in_batch:
-            return self._gathered(problem, components)
-        if self._last is None or not np.array_equal(self._last[0], components):
-            self._last = components, self._gathered(problem, components)
-        return self._last[1]
-
-    def _gathered(self, problem: int, components: IntArray) -> Rows:
-        (radius,) = entries_at(components, self._lam[problem, :])
-        return self._features.working_rows(components % self._features.shape[1]).scaled(1.0 / radius)
+        last = self._last
+        if last is not None and not self._in_batch and np.array_equal(last[0], components):
+            return last[1]
+        rows = self._features.working_rows(components % self._features.shape[1]).scaled(1.0 / radius)
+        self._last = components, rows
+        return rows
 
 
 class MomentConstraints:
@@ -241,7 +238,7 @@ class MomentConstraints:
     def working_set(self, i: int, components: IntArray) -> WorkingSet:
         """Some constraints of a problem with their columns."""
         radius, tau, position = entries_at(components, self._lam[i, :], self._tau[i, :], self._position[i, :])
-        rows = self._columns.rows(i, components)
+        rows = self._columns.rows(i, components, radius)
         return WorkingSet(components, rows, radius, tau / radius, position, self._shape)
 
     def make_exact(self, block_weights: FloatArray) -> BoolArray:

@@ -54,7 +54,7 @@ class PartColumns:
             found[i] -= mass * offsets[i]
         return found.reshape(n_problems, -1)
 
-    def rows(self, problem: int, components: IntArray) -> DenseRows:
+    def rows(self, problem: int, components: IntArray, radius: FloatArray) -> DenseRows:
         # Whole columns first: half the time of the same numbers by their places.
         columns = self._matrix.values.T.take(components % self._d, axis=0)
         values = columns.take(self._rows[problem], axis=1, mode="clip")
