@@ -147,6 +147,37 @@ def known_minimax_risk(Phi, tau, lam, masses):
     return 1 - tau @ mu + lam @ np.abs(mu) + masses @ phi, mu
 
 
+def minimax_risk_of(
+    X,
+    labels,
+    radius,
+    weights=None,
+    *,
+    coding="auto",
+    marginal="free",
+    standardize=True,
+    fit_intercept=True,
+    class_weight=None,
+):
+    """R* of samples, with parameters by the names that the classifier has for them."""
+    weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
+    used = weights > 0
+    X, labels, weights = np.asarray(X, dtype=float)[used], labels[used], weights[used]
+    n_classes, n = labels.max() + 1, weights.sum()
+    if class_weight == "balanced":
+        weights = weights * (n / (n_classes * np.bincount(labels, weights)))[labels]
+        n = weights.sum() ** 2 / (weights**2).sum()
+    if coding == "auto":
+        coding = "signed" if n_classes == 2 else "one-hot"
+    Psi = scaled_columns(X, weights, standardize=standardize, fit_intercept=fit_intercept)
+    Phi = phi_vectors(Psi, n_classes, coding)
+    # Weights that are no counts are worth fewer samples than their sum.
+    tau, lam = tau_and_lambda(Phi, labels, radius * np.sqrt(weights.sum() / n), weights)
+    if marginal == "empirical":
+        return float(known_minimax_risk(Phi, tau, lam, weights / weights.sum())[0])
+    return float(minimax_risk(Phi, tau, lam)[0])
+
+
 def known_worst_case(Phi, tau, lam, masses):
     """The same R* from the other side: the worst labels of instances whose masses stay as they are."""
     n, n_classes, m = Phi.shape
