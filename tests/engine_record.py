@@ -278,7 +278,7 @@ def program(radii: Sequence[float], **options: Any) -> Callable[[Data], list[flo
     """Solve the full linear programs, unless they are large."""
 
     def solve(data: Data) -> list[float]:
-        if set(data.more) - {"sample_weight"}:
+        if set(data.more) - {"sample_weight"} or "class_weight" in options:
             return []
         X = data.X.toarray() if sparse.issparse(data.X) else np.asarray(data.X, dtype=np.float64)
         labels = np.unique(data.y, return_inverse=True)[1]
@@ -330,13 +330,26 @@ def drawn(seed: int, weighted: bool = False) -> Data:
 
 
 @cache
-def blobs(n: int, d: int, n_classes: int, seed: int = 0, informative: float = 0.3, shift: float = 0.8) -> Data:
+def blobs(
+    n: int, d: int, n_classes: int, seed: int = 0, informative: float = 0.3, shift: float = 0.8
+) -> Data:
     """Normal columns, a share of which tells the classes apart."""
     rng = np.random.default_rng([11, seed, n, d, n_classes])
     labels = np.arange(n) % n_classes
     X = rng.standard_normal((n, d))
     X += shift * labels[:, None] * (rng.random(d) < informative)
     return Data(X, labels)
+
+
+@cache
+def with_more(what: str, n_classes: int) -> Data:
+    """Samples without a label besides, or groups of samples with one label."""
+    made = blobs(30, 20, n_classes, seed=1)
+    more = {
+        "X_unlabeled": blobs(10, 20, n_classes, seed=2).X,
+        "groups": np.arange(30) // 6 * 3 + made.y,
+    }
+    return replace(made, more={what: more[what]})
 
 
 @cache
@@ -388,9 +401,15 @@ def contained(container: str, n_classes: int) -> Data:
     return replace(of, X=in_container(container, of.X))
 
 
+def tall_in(container: str) -> Data:
+    """Many samples of whole numbers, in a container."""
+    made = blobs(2400, 6, 2)
+    return replace(made, X=in_container(container, np.round(made.X)))
+
+
 def in_container(container: str, X: np.ndarray) -> Any:
     if container.startswith("dask"):
-        chunks = (10, X.shape[1]) if container.endswith("rows") else (14, 50)
+        chunks = (1 + len(X) // 4, X.shape[1]) if container.endswith("rows") else (20, 70)
         return import_module("dask.array").from_array(X, chunks=chunks)
     if container.startswith("memmap"):
         with tempfile.TemporaryFile() as file:
@@ -466,12 +485,8 @@ def grid_cases() -> Iterator[Case]:
     yield from fits("balanced", partial(drawn, 40), [1.0], class_weight="balanced")
     yield from fits("balanced", partial(drawn, 8), [0.3], class_weight="balanced")
     for n_classes in (2, 3):
-        of = blobs(30, 20, n_classes, seed=1)
-        unlabeled = blobs(10, 20, n_classes, seed=2).X
-        with_more = replace(of, more={"X_unlabeled": unlabeled})
-        yield from fits(f"unlabeled {n_classes}", lambda made=with_more: made, [0.3, 1.0])
-        grouped = replace(of, more={"groups": np.arange(30) // 6 * 3 + of.y})
-        yield from fits(f"groups {n_classes}", lambda made=grouped: made, [0.3, 1.0])
+        for what in ("X_unlabeled", "groups"):
+            yield from fits(f"{what} {n_classes}", partial(with_more, what, n_classes), [0.3, 1.0])
 
 
 def set_cases() -> Iterator[Case]:
@@ -502,15 +517,14 @@ def tall_cases() -> Iterator[Case]:
     yield from fits("tall 2 wider", partial(blobs, 2400, 60, 2), [0.3, 2.0])
     yield from fits("tall 2 one-hot", partial(blobs, 2400, 6, 2), [0.3, 2.0], coding="one-hot")
     yield from fits("tall 3", partial(blobs, 2400, 5, 3), [0.1, 1.0, 3.0])
-    yield from fits("tall 4", partial(blobs, 2400, 40, 4), [1.0], is_slow=True)
+    yield from fits("tall 3 wider", partial(blobs, 2000, 25, 3), [1.0], is_slow=True)
+    yield from fits("tall 5", partial(blobs, 1500, 12, 5), [1.0], is_slow=True)
     yield from fits("tall 9", partial(blobs, 270, 8, 9), [0.3, 2.0])
     yield from fits("tall 26", partial(blobs, 208, 30, 26, informative=0.9), [1.0], is_slow=True)
     yield from fits("tall known", partial(blobs, 400, 8, 3), [0.3, 2.0], marginal="empirical")
     for container in ("CSC", "dask rows"):
-        of = blobs(2400, 6, 2)
-        made = replace(of, X=in_container(container, np.round(of.X)[:, :5] if container == "CSC" else of.X))
         needs = "dask" if container.startswith("dask") else ""
-        yield from fits(f"tall {container}", lambda made=made: made, [0.3, 1.0], needs=needs)
+        yield from fits(f"tall {container}", partial(tall_in, container), [0.3, 1.0], needs=needs)
     yield from fits("text", partial(text, 200, 400), [0.3, 1.0])
     yield from fits("text tall", partial(text, 2100, 150), [1.0], is_slow=True)
     yield from fits("text one-hot", partial(text, 200, 400), [1.0], coding="one-hot")
@@ -659,7 +673,9 @@ def batch_cases() -> Iterator[Case]:
     yield Case("ensemble halves", data["2"][0], task, is_exact=False, slack=1e-4)
     yield Case("permuted ball", data["2"][0], permuted_kernel({}), is_exact=False)
     yield Case("permuted ball 3", data["3"][0], permuted_kernel({"kernel": "rbf"}), is_exact=False)
-    yield Case("permutations Colon", partial(stored_set, "Colon"), permutations({}), is_exact=False, needs="Colon")
+    yield Case(
+        "permutations Colon", partial(stored_set, "Colon"), permutations({}), is_exact=False, needs="Colon"
+    )
     for name, n_classes, options in (
         ("2", 2, {}),
         ("2 large radius", 2, {"radius": 3.0}),

@@ -157,22 +157,17 @@ def minimax_risk_of(
     marginal="free",
     standardize=True,
     fit_intercept=True,
-    class_weight=None,
 ):
     """R* of samples, with parameters by the names that the classifier has for them."""
     weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
     used = weights > 0
     X, labels, weights = np.asarray(X, dtype=float)[used], labels[used], weights[used]
-    n_classes, n = labels.max() + 1, weights.sum()
-    if class_weight == "balanced":
-        weights = weights * (n / (n_classes * np.bincount(labels, weights)))[labels]
-        n = weights.sum() ** 2 / (weights**2).sum()
+    n_classes = labels.max() + 1
     if coding == "auto":
         coding = "signed" if n_classes == 2 else "one-hot"
     Psi = scaled_columns(X, weights, standardize=standardize, fit_intercept=fit_intercept)
     Phi = phi_vectors(Psi, n_classes, coding)
-    # Weights that are no counts are worth fewer samples than their sum.
-    tau, lam = tau_and_lambda(Phi, labels, radius * np.sqrt(weights.sum() / n), weights)
+    tau, lam = tau_and_lambda(Phi, labels, radius, weights)
     if marginal == "empirical":
         return float(known_minimax_risk(Phi, tau, lam, weights / weights.sum())[0])
     return float(minimax_risk(Phi, tau, lam)[0])
