@@ -77,6 +77,8 @@ class Answer:
         For each of them the columns of the rule, where it is that of a vertex.
     n_iter : int or None
         Iterations of the solver, where it tells.
+    solver : str
+        The solver that found the result, where it tells: no other one had to help.
     numbers : list of float
         Other results, such as the radius that was chosen.
     complaints : tuple of str
@@ -87,6 +89,7 @@ class Answer:
     upper: list[float]
     selected: list[Columns] = field(default_factory=list)
     n_iter: int | None = None
+    solver: str = ""
     numbers: list[float] = field(default_factory=list)
     complaints: tuple[str, ...] = ()
 
@@ -169,7 +172,8 @@ def classifier(solver: Any = "auto", **options: Any) -> Task:
     def task(data: Data) -> Answer:
         model = MinimaxRiskClassifier(solver, **options).fit(data.X, data.y, **data.more)
         selected = [columns_of(model.selected_features_)]
-        return replace(bounds_of(model, data), selected=selected, n_iter=int(model.n_iter_))
+        found = replace(bounds_of(model, data), selected=selected)
+        return replace(found, n_iter=int(model.n_iter_), solver=model.solver_)
 
     return task
 
@@ -179,7 +183,7 @@ def kernel_classifier(**options: Any) -> Task:
 
     def task(data: Data) -> Answer:
         model = MinimaxRiskKernelClassifier(**options).fit(data.X, data.y, **data.more)
-        return replace(bounds_of(model, data), n_iter=int(model.n_iter_))
+        return replace(bounds_of(model, data), n_iter=int(model.n_iter_), solver=model.solver_)
 
     return task
 
@@ -611,7 +615,7 @@ def solver_cases() -> Iterator[Case]:
 
 def path_cases() -> Iterator[Case]:
     two, three = partial(blobs, 40, 24, 2), partial(blobs, 40, 24, 3)
-    for name, data, options in (
+    paths: list[tuple[str, Source, dict[str, Any]]] = [
         ("2", two, {}),
         ("2 one-hot", two, {"coding": "one-hot"}),
         ("2 known", two, {"marginal": "empirical"}),
@@ -623,7 +627,8 @@ def path_cases() -> Iterator[Case]:
         ("equal rows", partial(drawn, 14), {}),
         ("lone sample", partial(drawn, 12), {}),
         ("weighted", partial(drawn, 24, True), {}),
-    ):
+    ]
+    for name, data, options in paths:
         yield Case(f"path {name}", data, path(**options), program=program(RADII, **options))
     many = tuple(np.geomspace(0.05, 4.0, 25).tolist())
     yield Case("path many", two, path(many), program=program(many))
@@ -712,7 +717,7 @@ def recorded(case: Case) -> dict[str, Any]:
     answer = case.answer()
     assert not answer.complaints, f"{case.name}: {answer.complaints}"
     entry = asdict(answer) | {"program": [] if case.program is None else case.program(case.data())}
-    return {key: value for key, value in entry.items() if value not in ([], (), None)}
+    return {key: value for key, value in entry.items() if value not in ([], (), None, "")}
 
 
 def write_record() -> None:

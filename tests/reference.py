@@ -126,7 +126,7 @@ def brute_force_phi(scores):
     return best
 
 
-def random_problem(rng, n, d, n_classes):
+def random_problem(rng: np.random.Generator, n: int, d: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Small training data with every class present; informative, so that R* is not trivial."""
     labels = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
     rng.shuffle(labels)
@@ -148,16 +148,16 @@ def known_minimax_risk(Phi, tau, lam, masses):
 
 
 def minimax_risk_of(
-    X,
-    labels,
-    radius,
-    weights=None,
+    X: np.ndarray,
+    labels: np.ndarray,
+    radius: float,
+    weights: np.ndarray | None = None,
     *,
-    coding="auto",
-    marginal="free",
-    standardize=True,
-    fit_intercept=True,
-):
+    coding: str = "auto",
+    marginal: str = "free",
+    standardize: bool = True,
+    fit_intercept: bool = True,
+) -> float:
     """R* of samples, with parameters by the names that the classifier has for them."""
     weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
     used = weights > 0
