@@ -19,6 +19,7 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
+from unittest.mock import patch
 
 import numpy as np
 from scipy import sparse
@@ -158,12 +159,9 @@ def columns_of(selected: Any) -> Columns:
 
 def bounds_of(model: Any, data: Data) -> Answer:
     """The bounds of a fitted model, and whether they are confirmed."""
-    certificate = verify(model, data.X, data.y, **data.more)
-    return Answer(
-        [float(model.worst_case_error_lower_)],
-        [float(model.worst_case_error_)],
-        complaints=certificate.problems,
-    )
+    complaints = verify(model, data.X, data.y, **data.more).problems
+    lower, upper = float(model.worst_case_error_lower_), float(model.worst_case_error_)
+    return Answer([lower], [upper], complaints=complaints)
 
 
 def classifier(solver: Any = "auto", **options: Any) -> Task:
@@ -196,12 +194,10 @@ def cross_validation(options: Mapping[str, Any], **parameters: Any) -> Task:
         model = MinimaxRiskClassifierCV(estimator, **parameters).fit(data.X, data.y, **data.more)
         found = model.cv_results_
         numbers = [model.radius_, *found["mean_loss"], *found["n_features"].mean(axis=0)]
-        few = numbers if len(np.unique(data.y)) == 2 else numbers[:1]
-        return replace(
-            bounds_of(model, data),
-            selected=[columns_of(model.selected_features_)],
-            numbers=[float(number) for number in few],
-        )
+        # Folds of several classes are solved to a gap.
+        numbers = [float(number) for number in numbers[: None if len(model.classes_) == 2 else 1]]
+        selected = [columns_of(model.selected_features_)]
+        return replace(bounds_of(model, data), selected=selected, numbers=numbers)
 
     return task
 
@@ -236,28 +232,14 @@ def path(radii: Sequence[float] = RADII, **options: Any) -> Task:
     return task
 
 
-def permutations(options: Mapping[str, Any], n: int = 19, **parameters: Any) -> Task:
+def permutations(model: Any, n: int = 19, **parameters: Any) -> Task:
     """Compare with permuted labels; bounds are those of R* and of the null distribution."""
 
     def task(data: Data) -> Answer:
-        found = permutation_test(
-            MinimaxRiskClassifier(**options), data.X, data.y, n, random_state=0, **parameters, **data.more
-        )
+        found = permutation_test(model, data.X, data.y, n, random_state=0, **parameters, **data.more)
         upper = [found.statistic, *found.null_distribution.tolist()]
         numbers = [found.pvalue, float(found.n_no_larger)]
         return Answer([value - found.gap_tol for value in upper], upper, numbers=numbers)
-
-    return task
-
-
-def permuted_kernel(options: Mapping[str, Any], n: int = 9) -> Task:
-    """The same of a ball."""
-
-    def task(data: Data) -> Answer:
-        model = MinimaxRiskKernelClassifier(**options)
-        found = permutation_test(model, data.X, data.y, n, random_state=0)
-        upper = [found.statistic, *found.null_distribution.tolist()]
-        return Answer([value - found.gap_tol for value in upper], upper, numbers=[found.pvalue])
 
     return task
 
@@ -287,7 +269,7 @@ def program(radii: Sequence[float], **options: Any) -> Callable[[Data], list[flo
         X = data.X.toarray() if sparse.issparse(data.X) else np.asarray(data.X, dtype=np.float64)
         labels = np.unique(data.y, return_inverse=True)[1]
         n_classes, blocks = labels.max() + 1, labels.max() + 1
-        if options.get("coding", "auto") == "signed" or (n_classes == 2 and "coding" not in options):
+        if options.get("coding", "signed") == "signed" and n_classes == 2:
             blocks = 1
         known = options.get("marginal") == "empirical"
         n_variables = 2 * blocks * (X.shape[1] + 1) + known * len(X)
@@ -416,35 +398,26 @@ def in_container(container: str, X: np.ndarray) -> Any:
         chunks = (1 + len(X) // 4, X.shape[1]) if container.endswith("rows") else (20, 70)
         return import_module("dask.array").from_array(X, chunks=chunks)
     if container.startswith("memmap"):
+        order: Any = "F" if container.endswith("F") else "C"
+        dtype = np.float32 if container.endswith("32") else np.float64
         with tempfile.TemporaryFile() as file:
-            order: Any = "F" if container.endswith("F") else "C"
-            dtype = np.float32 if container.endswith("32") else np.float64
             mapped = np.memmap(file, dtype, "w+", shape=X.shape, order=order)
         mapped[:] = X
         return mapped
-    makers: dict[str, Callable[[], Any]] = {
-        "float64 F": lambda: np.asfortranarray(X),
-        "float32": lambda: X.astype(np.float32),
-        "whole numbers": lambda: X.astype(np.int16),
-        "CSR": lambda: sparse.csr_array(X),
-        "CSC": lambda: sparse.csc_array(X),
-        "array_api_strict": lambda: import_module("array_api_strict").asarray(X),
+    if container == "array_api_strict":
+        return import_module(container).asarray(X)
+    makers: dict[str, Callable[[np.ndarray], Any]] = {
+        **{"float64 F": np.asfortranarray, "float32": np.float32, "whole numbers": np.int16},
+        **{"CSR": sparse.csr_array, "CSC": sparse.csc_array},
     }
-    return makers[container]()
+    return makers[container](X)
 
 
 @contextmanager
 def array_api_dispatch() -> Iterator[None]:
     """Arrays of other libraries are worked on where they are; SciPy has a switch of its own."""
-    before = os.environ.get("SCIPY_ARRAY_API")
-    os.environ["SCIPY_ARRAY_API"] = "1"
-    try:
-        with config_context(array_api_dispatch=True):
-            yield
-    finally:
-        del os.environ["SCIPY_ARRAY_API"]
-        if before is not None:
-            os.environ["SCIPY_ARRAY_API"] = before
+    with patch.dict(os.environ, SCIPY_ARRAY_API="1"), config_context(array_api_dispatch=True):
+        yield
 
 
 # --- cases --------------------------------------------------------------------------------------------
@@ -462,16 +435,13 @@ def fits(name: str, data: Source, radii: Sequence[float] = RADII, **options: Any
 
 
 def random_cases() -> Iterator[Case]:
+    """Small problems with all parameters."""
     for seed in range(130):
         options: dict[str, Any] = {}
-        if seed % 3 == 1:
-            options["coding"] = "one-hot"
-        if seed % 5 == 2:
-            options["marginal"] = "empirical"
-        if seed % 13 == 4:
-            options["standardize"] = False
-        if seed % 11 == 5:
-            options["fit_intercept"] = False
+        options |= {"coding": "one-hot"} if seed % 3 == 1 else {}
+        options |= {"marginal": "empirical"} if seed % 5 == 2 else {}
+        options |= {"standardize": False} if seed % 13 == 4 else {}
+        options |= {"fit_intercept": False} if seed % 11 == 5 else {}
         data = partial(drawn, seed, seed % 7 == 3)
         yield from fits(f"random {seed}", data, [RADII[(seed // 2) % len(RADII)]], **options)
 
@@ -486,8 +456,8 @@ def grid_cases() -> Iterator[Case]:
     yield from fits("wide", partial(expression, 40, 600))
     yield from fits("wide one-hot", partial(expression, 40, 600), coding="one-hot")
     yield from fits("wide several", partial(blobs, 45, 300, 3, informative=0.05))
-    yield from fits("balanced", partial(drawn, 40), [1.0], class_weight="balanced")
-    yield from fits("balanced", partial(drawn, 8), [0.3], class_weight="balanced")
+    for seed in (40, 8):
+        yield from fits(f"balanced {seed}", partial(drawn, seed), [1.0], class_weight="balanced")
     for n_classes in (2, 3):
         for what in ("X_unlabeled", "groups"):
             yield from fits(f"{what} {n_classes}", partial(with_more, what, n_classes), [0.3, 1.0])
@@ -535,6 +505,7 @@ def tall_cases() -> Iterator[Case]:
 
 
 def container_cases() -> Iterator[Case]:
+    """The same numbers, kept in other ways."""
     for container in CONTAINERS:
         more: dict[str, Any] = {"copy": False} if container.startswith(("memmap", "float32", "whole")) else {}
         needs = "dask" if container.startswith("dask") else ""
@@ -555,23 +526,27 @@ def container_cases() -> Iterator[Case]:
 
 
 def ball_cases() -> Iterator[Case]:
-    rest: dict[str, Any] = {"is_exact": False}
+    """The ball, whose optimum is no vertex."""
     for n_classes in (2, 3):
-        data = partial(blobs, 40, 12, n_classes)
+        data: Source = partial(blobs, 40, 12, n_classes)
         for kernel in ("linear", "rbf"):
             for radius in RADII:
                 task = kernel_classifier(kernel=kernel, radius=radius)
-                yield Case(f"ball {kernel} {n_classes} s={radius:g}", data, task, **rest)
+                yield Case(f"ball {kernel} {n_classes} s={radius:g}", data, task, is_exact=False)
             task = kernel_classifier(kernel=kernel, radius=0.3, marginal="empirical")
-            yield Case(f"ball {kernel} {n_classes} known", data, task, **rest)
+            yield Case(f"ball {kernel} {n_classes} known", data, task, is_exact=False)
     two = partial(blobs, 40, 12, 2)
-    yield Case("ball one-hot", two, kernel_classifier(coding="one-hot"), **rest)
-    yield Case("ball no intercept", two, kernel_classifier(fit_intercept=False), **rest)
-    yield Case("ball poly", two, kernel_classifier(kernel="poly", degree=2), **rest)
-    yield Case("ball wide", partial(expression, 40, 600), kernel_classifier(), **rest)
-    yield Case("ball CSR", partial(contained, "CSR", 3), kernel_classifier(), **rest)
-    yield Case("ball iris", partial(bundled_set, "iris"), kernel_classifier(kernel="rbf"), **rest)
-    yield Case("ball weighted", partial(drawn, 24, True), kernel_classifier(radius=1.0), **rest)
+    others: list[tuple[str, Source, dict[str, Any]]] = [
+        ("one-hot", two, {"coding": "one-hot"}),
+        ("no intercept", two, {"fit_intercept": False}),
+        ("poly", two, {"kernel": "poly", "degree": 2}),
+        ("wide", partial(expression, 40, 600), {}),
+        ("CSR", partial(contained, "CSR", 3), {}),
+        ("iris", partial(bundled_set, "iris"), {"kernel": "rbf"}),
+        ("weighted", partial(drawn, 24, True), {"radius": 1.0}),
+    ]
+    for name, data, options in others:
+        yield Case(f"ball {name}", data, kernel_classifier(**options), is_exact=False)
 
 
 def solver_cases() -> Iterator[Case]:
@@ -594,26 +569,25 @@ def solver_cases() -> Iterator[Case]:
             for exact in (ConstraintGeneration(epsilon=1e-9, n_max=10), FullLP()):
                 title = f"{type(exact).__name__} {name} s={radius:g}"
                 yield Case(title, data, classifier(exact, **of), program=check)
-    two, wide, words = partial(blobs, 40, 24, 2), partial(expression, 40, 600), partial(text, 200, 400)
+    two, wide, tall = partial(blobs, 40, 24, 2), partial(expression, 40, 600), partial(blobs, 2400, 5, 3)
+    others: list[tuple[str, Source, Any, bool]] = [
+        ("as printed", wide, ConstraintGeneration(n_max=20, k_max=30, select="as-printed"), False),
+        ("from first-order", wide, ConstraintGeneration(initial_features="first-order", epsilon=1e-9), True),
+        ("from columns", two, ConstraintGeneration(initial_features=[0, 5, 9], epsilon=1e-9), True),
+        ("constraints and columns tall", tall, ConstraintAndColumnGeneration(), False),
+        *((f"stopped after {i}", two, InteriorPoint(max_iter=i), False) for i in (1, 4, 8)),
+    ]
     check = program([1.0])
-    printed = ConstraintGeneration(n_max=20, k_max=30, select="as-printed")
-    yield Case("as printed", wide, classifier(printed), is_exact=False, program=check)
-    start = ConstraintGeneration(initial_features="first-order", epsilon=1e-9)
-    yield Case("from first-order", wide, classifier(start), program=check)
-    start = ConstraintGeneration(initial_features=[0, 5, 9], epsilon=1e-9)
-    yield Case("from columns", two, classifier(start), program=check)
-    for max_iter in (1, 4, 8):
-        task = classifier(InteriorPoint(max_iter=max_iter))
-        yield Case(f"stopped after {max_iter}", two, task, is_exact=False, program=check)
+    for name, data, named, is_exact in others:
+        yield Case(name, data, classifier(named), is_exact=is_exact, program=check)
     task = classifier(InteriorPoint(), gap_tol=1e-2)
     yield Case("stopped at a gap", wide, task, is_exact=False, program=check)
-    yield Case("first-order text", words, classifier(FirstOrder(), gap_tol=1e-2), is_exact=False)
-    tall = partial(blobs, 2400, 5, 3)
-    task = classifier(ConstraintAndColumnGeneration())
-    yield Case("columns and constraints tall", tall, task, is_exact=False, program=check)
+    task = classifier(FirstOrder(), gap_tol=1e-2)
+    yield Case("first-order text", partial(text, 200, 400), task, is_exact=False)
 
 
 def path_cases() -> Iterator[Case]:
+    """Several radii at once, and the choice among them."""
     two, three = partial(blobs, 40, 24, 2), partial(blobs, 40, 24, 3)
     paths: list[tuple[str, Source, dict[str, Any]]] = [
         ("2", two, {}),
@@ -634,13 +608,7 @@ def path_cases() -> Iterator[Case]:
     yield Case("path many", two, path(many), program=program(many))
     yield Case("path breakpoints", two, path(breakpoints=True), program=program(RADII))
     yield Case("path Colon", partial(stored_set, "Colon"), path(), needs="Colon", is_slow=True)
-    for name, data, options in (
-        ("2", two, {}),
-        ("3", three, {}),
-        ("wide", partial(expression, 40, 600), {}),
-        ("known", two, {"marginal": "empirical"}),
-        ("CSR", partial(contained, "CSR", 2), {}),
-    ):
+    for name, data, options in (paths[0], paths[2], paths[3], paths[5], paths[6]):
         task = cross_validation(options, radii=RADII, cv=4)
         yield Case(f"cross-validation {name}", data, task, is_slow=name == "3")
     task = cross_validation({}, cv=3, rule="best")
@@ -648,7 +616,8 @@ def path_cases() -> Iterator[Case]:
 
 
 def batch_cases() -> Iterator[Case]:
-    """Many labellings, members of ensembles, and the error of a fixed rule."""
+    """Many labellings, and members of ensembles."""
+    case = partial(Case, is_exact=False)
     data: dict[str, tuple[Source, dict[str, Any]]] = {
         "2": (partial(blobs, 30, 24, 2), {}),
         "2 one-hot": (partial(blobs, 30, 24, 2), {"coding": "one-hot"}),
@@ -661,26 +630,27 @@ def batch_cases() -> Iterator[Case]:
     }
     for name, (source, options) in data.items():
         for gap_tol in (1e-3, 1e-5):
-            title = f"permutations {name} {gap_tol:g}"
-            yield Case(title, source, permutations(options, gap_tol=gap_tol), is_exact=False)
-        for certified in (True, False):
-            if name in ("wide large radius",) or (name == "weighted" and certified):
-                continue
-            task = ensemble(options, ball=not certified)
-            title = f"ensemble {name}{'' if certified else ' and ball'}"
-            yield Case(title, source, task, is_exact=False, slack=1e-4)
-    strict = partial(contained, "array_api_strict", 2)
-    task = permutations({}, n=5)
-    yield Case("permutations strict", strict, task, is_exact=False, needs="array_api_strict")
-    task = ensemble({}, n_estimators=2, ball=False)
-    yield Case("ensemble strict", strict, task, is_exact=False, slack=1e-4, needs="array_api_strict")
+            task = permutations(MinimaxRiskClassifier(**options), gap_tol=gap_tol)
+            yield case(f"permutations {name} {gap_tol:g}", source, task)
+        if name not in ("wide large radius", "weighted"):
+            yield case(f"ensemble {name}", source, ensemble(options, ball=False), slack=1e-4)
+        if name != "wide large radius":
+            yield case(f"ensemble {name} and ball", source, ensemble(options, ball=True), slack=1e-4)
+    two, three = data["2"][0], data["3"][0]
+    yield case("permuted ball", two, permutations(MinimaxRiskKernelClassifier(), 9))
+    yield case("permuted ball 3", three, permutations(MinimaxRiskKernelClassifier("rbf"), 9))
+    task = permutations(MinimaxRiskClassifier())
+    yield case("permutations Colon", partial(stored_set, "Colon"), task, needs="Colon")
     task = ensemble({}, complementary=True, subsample=0.5)
-    yield Case("ensemble halves", data["2"][0], task, is_exact=False, slack=1e-4)
-    yield Case("permuted ball", data["2"][0], permuted_kernel({}), is_exact=False)
-    yield Case("permuted ball 3", data["3"][0], permuted_kernel({"kernel": "rbf"}), is_exact=False)
-    yield Case(
-        "permutations Colon", partial(stored_set, "Colon"), permutations({}), is_exact=False, needs="Colon"
-    )
+    yield case("ensemble halves", two, task, slack=1e-4)
+    there, library = partial(contained, "array_api_strict", 2), "array_api_strict"
+    yield case("permutations strict", there, permutations(MinimaxRiskClassifier(), 5), needs=library)
+    task = ensemble({}, n_estimators=2, ball=False)
+    yield case("ensemble strict", there, task, slack=1e-4, needs=library)
+
+
+def rule_cases() -> Iterator[Case]:
+    """The smallest and the largest error of a fixed rule."""
     for name, n_classes, options in (
         ("2", 2, {}),
         ("2 large radius", 2, {"radius": 3.0}),
@@ -689,21 +659,17 @@ def batch_cases() -> Iterator[Case]:
         ("known", 2, {"marginal": "empirical"}),
     ):
         for rule in ("predict", "randomized"):
-            task = expected_loss(rule, **options)
             source = partial(blobs, 30, 24, n_classes)
-            yield Case(f"worst case {name} {rule}", source, task, is_exact=False)
-    task = expected_loss("predict")
-    yield Case("worst case CSR", partial(contained, "CSR", 2), task, is_exact=False)
-    yield Case("worst case wide", partial(expression, 40, 600), task, is_exact=False)
+            yield Case(f"worst case {name} {rule}", source, expected_loss(rule, **options), is_exact=False)
+    for name, source in (("CSR", partial(contained, "CSR", 2)), ("wide", partial(expression, 40, 600))):
+        yield Case(f"worst case {name}", source, expected_loss("predict"), is_exact=False)
 
 
 def all_cases() -> dict[str, Case]:
     """The cases by name."""
-    rooms = (
-        *(random_cases, grid_cases, set_cases, tall_cases, container_cases),
-        *(ball_cases, solver_cases, path_cases, batch_cases),
-    )
-    cases = [case for room in rooms for case in room()]
+    boxes = random_cases, grid_cases, set_cases, tall_cases, container_cases
+    others = ball_cases, solver_cases, path_cases, batch_cases, rule_cases
+    cases = [case for kind in (*boxes, *others) for case in kind()]
     names = [case.name for case in cases]
     assert len(set(names)) == len(names), "two cases have one name"
     return dict(zip(names, cases, strict=True))
