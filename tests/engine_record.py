@@ -77,7 +77,7 @@ class Answer:
     selected : list
         For each of them the columns of the rule, where it is that of a vertex.
     n_iter : int or None
-        Iterations of the solver, where it tells.
+        Iterations of the solver, where it tells; of a path how often X was read.
     solver : str
         The solver that found the result, where it tells: no other one had to help.
     numbers : list of float
@@ -226,6 +226,7 @@ def path(radii: Sequence[float] = RADII, **options: Any) -> Task:
             found.lower.tolist(),
             found.worst_case_error.tolist(),
             [columns_of(columns) for columns in found.selected_features],
+            n_iter=found.n_passes,
             numbers=kinks,
         )
 
