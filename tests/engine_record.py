@@ -496,7 +496,7 @@ def tall_cases() -> Iterator[Case]:
     yield from fits("tall 5", partial(blobs, 1500, 12, 5), [1.0], is_slow=True)
     yield from fits("tall 9", partial(blobs, 270, 8, 9), [0.3, 2.0])
     yield from fits("tall 26", partial(blobs, 208, 30, 26, informative=0.9), [1.0], is_slow=True)
-    yield from fits("tall known", partial(blobs, 400, 8, 3), [0.3, 2.0], marginal="empirical")
+    yield from fits("tall known", partial(blobs, 400, 8, 3), [0.3, 2.0], is_slow=True, marginal="empirical")
     for container in ("CSC", "dask rows"):
         needs = "dask" if container.startswith("dask") else ""
         yield from fits(f"tall {container}", partial(tall_in, container), [0.3, 1.0], needs=needs)
