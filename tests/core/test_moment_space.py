@@ -114,15 +114,13 @@ def test_small_coefficients_go_whatever_the_gap(monkeypatch):
     assert bounds[0] < bounds[1] <= bounds[0] + 0.02
 
 
-@pytest.mark.parametrize("kind", ["blocks of rows", "half the digits", "no vertex"])
+@pytest.mark.parametrize("kind", ["blocks of rows", "no vertex"])
 def test_other_ways_to_the_same_optimum(monkeypatch, kind):
     if kind == "no vertex":
         monkeypatch.setattr("minimaxrisk.engines.moment_space.engine.MOST_PIVOTS", 0)
     else:
-        monkeypatch.setattr("minimaxrisk.engines.moment_space.newton.COLUMNS_PER_PAIR", 0)
-        monkeypatch.setattr("minimaxrisk.engines.moment_space.newton.ROWS_OF_BLOCK", 32)
-    if kind == "half the digits":
-        monkeypatch.setattr("minimaxrisk.engines.moment_space.point.FEWEST_HALVED", 0)
+        monkeypatch.setattr("minimaxrisk.engines.moment_space.matrix.COLUMNS_PER_PAIR", 0)
+        monkeypatch.setattr("minimaxrisk.engines.moment_space.matrix.ROWS_OF_BLOCK", 32)
     for seed, n_classes in enumerate((3, 5)):
         problem = problem_of(*study(seed, 90, 6, n_classes), 0.5)
         found = moment_space(problem, EngineSettings("auto"))

@@ -8,9 +8,10 @@ For the one-hot coding with a free marginal the classifier solves
     p, mu+, mu- >= 0                                  multipliers b, a+, a-
 
 with ``sum w = 1``, ``w + b = r`` and ``a = lambda -+ (tau - sum_i w_i psi_i)``. ``point`` iterates on all of
-these, ``newton`` solves for a step, and ``vertex`` finds the exact optimum once the iterate is near: with
-tiny radii a distribution that misses the moments by rounding proves little, and that of a vertex misses none.
-Where instances are very many, the iterates are those of a few of them: ``vertex`` prices all.
+these by the step of all interior points, with the Newton matrix of ``matrix``. ``vertex`` finds the exact
+optimum once the iterate is near: with tiny radii a distribution that misses the moments by rounding proves
+little, and that of a vertex misses none. Where instances are very many, the iterates are those of a few of
+them: ``vertex`` prices all.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, IntArray
 from minimaxrisk.engines.class_blocks import are_many_classes
+from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError, TimeLimitError
-from minimaxrisk.engines.moment_space.point import Point
+from minimaxrisk.engines.moment_space.point import MomentPoint
 from minimaxrisk.engines.moment_space.vertex import active_sets, solve_from_sets
 from minimaxrisk.engines.solution import (
     EngineSettings,
@@ -52,8 +54,8 @@ FINISHED, FINISHED_LARGE, MOST_STEPS, PATIENCE, PATIENCE_WHERE_NEAR = 1e-11, 1e-
 MOST_MASSES_MOVED, FEWEST_STEPS = 90_000_000, 40
 # The gap at which HiGHS looks for the vertex of few moments, sooner than the iterates get there; that of more
 # it looks for only where rounding ends the iterates before they are near enough.
-VERTEX_GAP, NEAR_ENOUGH, FEW_MOMENTS, LARGE_MOMENTS, MOST_PIVOTS = 1e-4, 1e-7, 300, 2000, 20_000
-# The gap above which half the digits are enough for the matrix, and the loss at which small coefficients go.
+VERTEX_GAP, NEAR_ENOUGH, FEW_MOMENTS, LARGE_MOMENTS, MOST_PIVOTS = 1e-4, 2e-7, 300, 2000, 20_000
+# The gap above which no vertex is looked for, and the loss at which small coefficients go.
 COARSE_GAP, NEGLIGIBLE, NEGLIGIBLE_LARGE = 2e-2, 1e-9, 1e-7
 
 
@@ -125,7 +127,7 @@ def _solve_from_few(problem: Box, settings: EngineSettings, best: Solution, moni
 
     # While the iterates are those of a few, their bound is reported without its distribution.
     best_of_all = best.distribution, best.lower
-    point = Point.first(few.problem)
+    point = MomentPoint(few.problem)
     _iterate(few.problem, settings, own, tell, point, finished=VERTEX_GAP)
     best.distribution, best.lower = best_of_all
     best.offer_distribution(few.on_all_instances(own.distribution), own.lower)
@@ -148,7 +150,7 @@ def _solve_from_all(problem: Box, settings: EngineSettings, best: Solution, moni
         finished = settings.gap_tol
     elif m <= FEW_MOMENTS:
         finished = VERTEX_GAP
-    point = Point.first(problem)
+    point = MomentPoint(problem)
     _iterate(problem, settings, best, monitor, point, finished=finished)
     is_over = best.stopped or len(best.history) == settings.max_iter
     if is_over or not FINISHED < best.gap <= COARSE_GAP:
@@ -164,23 +166,24 @@ def _iterate(
     settings: EngineSettings,
     best: Solution,
     monitor: Monitor | None,
-    point: Point,
+    point: MomentPoint,
     *,
     finished: float,
 ) -> None:
     """Move the point until the gap is ``finished``, the monitor stops it, or rounding does."""
     left: list[float] = []
     gaps: list[float] = []
-    Z, m = point.columns.Z, problem.n_components
+    Z, m = point.Z, problem.n_components
     n_steps = settings.max_iter
     if n_steps is None:
-        n_steps = int(np.clip(MOST_MASSES_MOVED // point.w.size, FEWEST_STEPS, MOST_STEPS))
+        n_steps = int(np.clip(MOST_MASSES_MOVED // problem.centre.size, FEWEST_STEPS, MOST_STEPS))
     for _ in range(len(best.history), n_steps):
         # 1) Certify both sides.
         mu = point.mu
         bound = upper_bound(problem, problem.objective, mu, mu @ Z.T)
         best.offer_stage(Stage.of(mu), bound)
-        mass = point.w / point.w.sum()
+        mass, _ = point.masses
+        mass = mass / mass.sum()
         moments = mass @ Z
         inside = lower_bound(problem, problem.objective, mass, moments)
         best.offer_distribution(inside.distribution, inside.bound)
@@ -194,7 +197,8 @@ def _iterate(
         stands_still = best.gap <= settings.gap_tol and is_stuck(gaps, PATIENCE_WHERE_NEAR)
         if best.stopped or best.gap <= finished or stands_still or is_stuck(left, PATIENCE):
             return
-        if not point.advance(is_coarse=best.gap > COARSE_GAP):
+        step(point)
+        if point.failed[0]:
             return
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.linear_programs.constraint_and_column_generation import SetMaster
-from minimaxrisk.engines.moment_space.point import Point
+from minimaxrisk.engines.moment_space.point import MomentPoint
 from minimaxrisk.engines.solution import Solution
 from minimaxrisk.problem.problem import Box, lower_bound
 from minimaxrisk.problem.rule import best_sets, instance_thresholds
@@ -26,13 +26,13 @@ MOST_NEW, VIOLATION, MOST_ROUNDS = 400, 1e-10, 100
 TOLERANCE = 1e-9
 
 
-def active_sets(point: Point, n_components: int) -> tuple[IntArray, BoolArray]:
+def active_sets(point: MomentPoint, n_components: int) -> tuple[IntArray, BoolArray]:
     """Instances of the iterate and sets of labels whose constraints are nearly active (K x sets)."""
-    scores = point.mu @ point.columns.Z.T
+    scores, (_, r) = point.mu @ point.Z.T, point.masses
     order = np.argsort(-scores, axis=0, kind="stable")
     sums = np.cumsum(np.take_along_axis(scores, order, axis=0) - point.nu, axis=0)
-    typical = np.median(np.sort(point.r)[-n_components:])
-    last, instances = np.nonzero((sums > 1.0 - NEARLY_ACTIVE) & (point.r > NOTABLE * typical))
+    typical = np.median(np.sort(r)[-n_components:])
+    last, instances = np.nonzero((sums > 1.0 - NEARLY_ACTIVE) & (r > NOTABLE * typical))
     is_in = np.zeros((len(scores), len(instances)), dtype=np.bool_)
     np.put_along_axis(is_in, order[:, instances], np.arange(len(scores))[:, None] <= last, axis=0)
     return instances, is_in
