@@ -71,19 +71,16 @@ def test_how_it_ends():
 
 
 def test_what_it_is_for(monkeypatch):
-    few, tall, several = study(0, 60, 4, 3), study(0, 2000, 4, 3), study(0, 300, 50, 10)
+    few, tall, several = study(0, 40, 60, 3), study(0, 2000, 4, 3), study(0, 300, 50, 10)
     assert not is_for_moment_space(problem_of(*few, 1.0))
     for X, y in (tall, several):
         problem = problem_of(X, y, 1.0)
         assert is_for_moment_space(problem)
         assert not is_for_moment_space(problem_of(X, y, 1.0, marginal_is_known=True))
         assert not is_for_moment_space(problem_of(X, y % 2, 1.0, coding="signed"))
+    for name, most in (("MOST_MASSES", 2999), ("MOST_ENTRIES", 15_299), ("PART", 0.1)):
         with monkeypatch.context() as patch:
-            patch.setattr("minimaxrisk.engines.moment_space.engine.MOST_MASSES", problem.centre.size - 1)
-            assert not is_for_moment_space(problem)
-    for name, most in (("MOST_MOMENTS", 509), ("MOST_ENTRIES", 15_299), ("PART", 0.1)):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"minimaxrisk.engines.moment_space.engine.{name}", most)
+            patch.setattr(f"minimaxrisk.engines.cost.{name}", most)
             assert not is_for_moment_space(problem)
 
 
@@ -207,9 +204,8 @@ def test_many_classes_take_one_matrix(monkeypatch):
     (near,) = dispatch.approach_minimax_risks([problem], settings)
     assert 1e-6 < upper_bound(problem, problem.objective, near) - expected.upper <= 1e-4
     assert len(asked) == 3
-    # Not for small problems, nor with as many columns as instances, nor with known masses.
-    for rows, columns, n_classes in ((60, 5, 50), (120, 5, 10), (120, 70, 50)):
-        assert not is_for_moment_space(problem_of(*study(2, rows, columns, n_classes), 0.5))
+    # Not with as many columns as instances, nor with known masses.
+    assert not is_for_moment_space(problem_of(*study(2, 120, 70, 50), 0.5))
     assert not is_for_moment_space(problem_of(X, y, 0.5, marginal_is_known=True))
 
 

@@ -31,26 +31,12 @@ SOFTENED = 1e-11
 # Their operations are small ones, and each solve takes several: with 10 classes and 1000 instances of 200
 # columns they are half as many and take twice as long.
 TIMES_FEWER = 3
-# Many classes: the fewest instances per column, the most instances, and masses from which on it takes longer
-# to factorise n x n numbers for each class: 50 classes and 150 instances took 2.1 s, and by blocks 0.6.
-INSTANCES_PER_COLUMN, MOST_INSTANCES, FEWEST_MASSES, MOST_MASSES = 2, 4000, 5000, 1 << 21
 
 
 def blocks_are_cheaper(n: int, d: int, n_classes: int) -> bool:
     """Whether the blocks take so much fewer operations than the matrix itself that they are quicker."""
     by_matrix = n * (n_classes * d) ** 2 / 2 + (n_classes * d) ** 3 / 3
     return TIMES_FEWER * operations_by_blocks(n, d, n_classes) < by_matrix
-
-
-def are_many_classes(n: int, d: int, n_classes: int) -> bool:
-    """Whether there are few instances for so many classes, but many more than columns.
-
-    Small problems are left to the engines that find a vertex.
-    """
-    return (
-        INSTANCES_PER_COLUMN * d <= n <= min(n_classes * d, MOST_INSTANCES)
-        and FEWEST_MASSES <= n * n_classes <= MOST_MASSES
-    )
 
 
 def operations_by_blocks(n: int, d: int, n_classes: int) -> float:

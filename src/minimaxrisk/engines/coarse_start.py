@@ -21,15 +21,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.cost import (
+    COARSE_GAP,
+    STEPS_TO_COARSE_GAP,
+    n_steps_to,
+    seconds_of_iteration,
+    seconds_of_step,
+)
 from minimaxrisk.engines.first_order import Steps
 from minimaxrisk.engines.interior_point.box import Snapshot, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
-# The gap at which the steps end, and the most of them; texts take 70 to 210. With 3e-2 and 3e-3 whole fits of
+# The most steps to the coarse gap; texts take 70 to 210. With 3e-2 and 3e-3 as that gap whole fits of
 # simulated texts of 2000 and 4000 rows took a fifth longer and as long.
-COARSE_GAP, MOST_STEPS = 1e-2, 400
+MOST_STEPS = 400
 # Instances whose score is at least this fraction of the largest take part; all, if they are at least this
 # share of them.
 NEAR, MOST_OF_THEM = 0.8, 0.8
@@ -84,16 +91,10 @@ def _near_instances(problem: Box, mu: FloatArray) -> IntArray | None:
     return np.arange(len(size)) if len(near) >= MOST_OF_THEM * len(size) else near
 
 
-# Predicted seconds on one core: of a first-order step, alone, per stored entry and per column; of an
-# operation of the interior point, which takes some 15 iterations. Steps of texts of 1943 x 3289 and
-# 2000 x 50,000, and of Dorothea, took 1.0, 3.6 and 7.5 ms, predicted 1.0, 3.5 and 8.2; whole fits 5.4, 7.3
-# and 1.9 s, predicted 4.9, 5.3 and 1.0.
-STEP, PER_ENTRY, PER_COLUMN = 6e-4, 2.5e-9, 5e-8
-ITERATIONS, PER_OPERATION, EXPECTED_STEPS = 15, 1.0 / 1.5e10, 130
-# How steps and iterations grow from the coarse gap to a smaller one: the power of steps (a gap of 1e-3 takes
-# 230 to 940, one of 1e-4 900 to 3000), and iterations per digit and beyond. Times the steps expected, they
-# are given up.
-STEPS_POWER, PER_DIGIT, BEYOND, PATIENCE = 0.6, 2.0, 1.0, 3.0
+# Iterations of the interior point in all, per digit from the coarse gap to a smaller one, and beyond.
+ITERATIONS, PER_DIGIT, BEYOND = 15, 2.0, 1.0
+# Times the steps that are expected, they are given up.
+PATIENCE = 3.0
 # How many times less the steps have to take. On Dorothea, where predictions are equal, it takes 570 steps and
 # twice the time of the fit to get to the coarse gap.
 WORTH_IT = 3.0
@@ -108,13 +109,8 @@ def is_worth_a_coarse_start(problem: Box) -> bool:
         and problem.smallest_radius >= THIN_RADIUS
     ):
         return False
-    first_order, interior_point = predicted_seconds(problem)
-    return WORTH_IT * first_order < interior_point
-
-
-def predicted_seconds(problem: Box) -> tuple[float, float]:
-    """Of the first-order steps and of the interior point on all instances."""
-    return EXPECTED_STEPS * seconds_of_step(problem), ITERATIONS * seconds_of_iteration(problem.n_instances)
+    steps = STEPS_TO_COARSE_GAP * seconds_of_step(problem)
+    return WORTH_IT * steps < ITERATIONS * seconds_of_iteration(problem.n_instances)
 
 
 def steps_are_cheaper(problem: Box, n_instances: int, gap: float) -> bool:
@@ -124,19 +120,6 @@ def steps_are_cheaper(problem: Box, n_instances: int, gap: float) -> bool:
     """
     if gap >= COARSE_GAP:
         return False
-    n_steps = n_steps_to(gap) - EXPECTED_STEPS
+    n_steps = n_steps_to(gap) - STEPS_TO_COARSE_GAP
     n_iterations = BEYOND + PER_DIGIT * np.log10(COARSE_GAP / gap)
     return bool(n_steps * seconds_of_step(problem) < n_iterations * seconds_of_iteration(n_instances))
-
-
-def n_steps_to(gap: float) -> float:
-    return float(EXPECTED_STEPS * (COARSE_GAP / gap) ** STEPS_POWER)
-
-
-def seconds_of_step(problem: Box) -> float:
-    return STEP + PER_ENTRY * problem.features.n_stored + PER_COLUMN * problem.features.shape[1]
-
-
-def seconds_of_iteration(n: int) -> float:
-    """A Cholesky factor, and about as much for the matrix."""
-    return 2.0 * (n**3 / 3.0) * PER_OPERATION

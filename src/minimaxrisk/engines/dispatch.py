@@ -9,6 +9,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
+from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
@@ -21,9 +22,7 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_bounds,
     interior_point,
-    interior_point_demands,
     most_pivots,
-    refuse_too_large,
 )
 from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
     constraint_and_column_generation,
@@ -115,6 +114,7 @@ def bound_minimax_risks(problems: Sequence[Box], settings: EngineSettings, enoug
     Or as near as the settings let the solver come. Bounds do not depend on the other problems. Radii of zero
     are widened a little by the interior point, and the bounds are those of the wider set.
     """
+    settings = replace(settings, is_gap_given=True)
     return [
         _bounds_alone(_with_own_values(problem), settings, enough) if found is None else found.bounds
         for problem, found in zip(problems, _together(problems, settings, enough), strict=True)
@@ -126,6 +126,7 @@ def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) ->
 
     They do not depend on the other problems. Few of those of the interior point are exactly zero.
     """
+    settings = replace(settings, is_gap_given=True)
     return [
         _approach_alone(_with_own_values(problem), settings)
         if found is None
@@ -197,9 +198,16 @@ def _solved_alone(problem: Box, settings: EngineSettings, monitor: Monitor | Non
 
 
 def _solver_for(problem: Box, settings: EngineSettings) -> str:
-    """The engine's name; the interior point where that is not too much for it, unless another is named."""
+    """The engine's name.
+
+    Where none is asked for it is the interior point, unless that is too much for it, or takes longer than an
+    exact solution is worth where no gap is asked for either.
+    """
     if settings.solver == "auto":
-        return "first-order" if interior_point_demands(problem).are_too_large else "interior-point"
+        if settings.is_gap_given:
+            return "first-order" if interior_point_demands(problem).are_too_large else "interior-point"
+        is_exact = is_worth_exactness(problem, settings.first_order_gap_tol)
+        return "interior-point" if is_exact else "first-order"
     if settings.solver == "interior-point":
         refuse_too_large(
             problem,
@@ -216,8 +224,8 @@ def _remark_on_auto(problem: Box, settings: EngineSettings, solution: Solution) 
         return ""
     return (
         f"solver='auto' took 'first-order', here to a certified gap of {solution.gap:.2g}, because the "
-        f"interior point would take {interior_point_demands(problem)}; set solver='first-order' to silence "
-        "this warning"
+        f"interior point would take {interior_point_demands(problem)}; set gap_tol={settings.gap_tol:g} for "
+        "an exact solution, or solver='first-order' to silence this warning"
     )
 
 

@@ -35,6 +35,7 @@ class EngineSettings:
     select: str = "in-out"
     gap_tol: float = GAP_TOL
     first_order_gap_tol: float = FIRST_ORDER_GAP_TOL
+    is_gap_given: bool = False  # by the user; else an exact solution is only wanted if it is worth its time
     max_iter: int | None = None
     max_seconds: float | None = None
     deadline: float = np.inf  # of ``time.perf_counter``: when the seconds of this problem are over

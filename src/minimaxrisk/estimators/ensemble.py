@@ -325,7 +325,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             estimator.standardize,
             estimator.copy,
             radius_rule_of(estimator, radius_seed_of(estimator), is_checked=False),
-            replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol),
+            replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol, is_gap_given=True),
         )
         with progress_bar(len(parts), "members", verbose=self.verbose) as progress:
             learned = parallel_map_in_batches(

@@ -30,6 +30,7 @@ from minimaxrisk.features.matrix import (
     ColumnScale,
     FeatureMatrix,
     PartOfRows,
+    PassRates,
     is_negligible,
     slices_of,
 )
@@ -176,6 +177,7 @@ class DeviceFeatures(FeatureMatrix):
     """The matrix ``(X - 1 shift') diag(factor)`` of some rows of X, behind ones if there is an intercept."""
 
     can_relabel: ClassVar[bool] = True
+    pass_rates: ClassVar[PassRates] = PassRates(1e-3, 3e-11, 3e-12)
     drawn_elements: ClassVar[int] = 1 << 26
 
     data: Any  # float32 or float64

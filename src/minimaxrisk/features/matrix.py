@@ -145,6 +145,14 @@ class PartOfRows:
     columns: Callable[[IntArray], FloatArray]  # the caller's columns on the rows, before scaling
 
 
+class PassRates(NamedTuple):
+    """Seconds that the two products of a first-order step take on one core."""
+
+    latency: float  # alone
+    entry: float  # for each stored entry
+    product: float  # for each stored entry and block
+
+
 class Products(Protocol):
     """The two products of the features, as ``FeatureMatrix`` has them."""
 
@@ -180,6 +188,9 @@ class FeatureMatrix(Protocol):
 
     can_relabel: ClassVar[bool] = False
     """Whether ``correlate_many`` takes the moments of many labellings faster than ``class_moments``."""
+
+    pass_rates: ClassVar[PassRates] = PassRates(0.0, 1e-9, 3e-10)
+    """What a first-order step costs: 2000 x 5000 in memory took 15 ms with one block, 35 with ten."""
 
     drawn_elements: ClassVar[int] = 1 << 21
     """Numbers held at a time where draws of weights are multiplied: draws x components."""

@@ -16,6 +16,7 @@ from minimaxrisk.features.matrix import (
     ColumnScale,
     FeatureMatrix,
     KeptColumns,
+    PassRates,
     power_of_two,
     within_class_moments,
 )
@@ -38,6 +39,7 @@ class SparseFeatures(FeatureMatrix):
     """The matrix ``V - 1 c'`` with V sparse, behind a column of ones if there is an intercept."""
 
     is_sparse: ClassVar[bool] = True
+    pass_rates: ClassVar[PassRates] = PassRates(0.0, 0.0, 2.5e-9)
 
     values: sparse.csc_array
     offset: FloatArray

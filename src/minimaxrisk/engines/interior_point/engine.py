@@ -13,12 +13,10 @@ generation, which needs no interior, goes from the optimum of the wider set to t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.engines.class_blocks import are_many_classes, operations_by_blocks
 from minimaxrisk.engines.interior_point.box import BoxPoint, Snapshot
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
@@ -495,85 +493,3 @@ class Relay:
     def drop(self) -> None:
         """Forget the iterate, from which the loop got stuck."""
         self._held = None
-
-
-# Operations per second of one core in products of large matrices, iterations, and bytes of a number.
-OPERATIONS_PER_SECOND, ITERATIONS, BYTES = 1.5e10, 25, 8
-# Beyond these the work is too much: half an hour on one core, eight gigabytes.
-MOST_SECONDS, MOST_BYTES = 1800.0, 8e9
-# Up to this many instances the work is never too much, unless so many classes have a matrix each that they
-# find no room.
-FEW_INSTANCES = 2000
-# Steps with many classes, the operations that each mass is worth in one of them, and numbers per mass.
-STEPS_OF_MANY, OPERATIONS_PER_MASS, NUMBERS_PER_MASS = 60, 1e4, 40
-
-
-@dataclass(frozen=True)
-class Demands:
-    """Memory and time on one core that the interior point would need, from the sizes of a problem alone.
-
-    Let s be the smaller of n and the number of columns, the side of the matrices that are factorised, and g
-    the columns that a Newton matrix gathers, at most two per instance. Per block of coefficients an iteration
-    gathers n g numbers, forms a matrix from them with n g s operations and factorises it with s^3 / 3. The
-    one-hot coding has one matrix more. So memory is 8 (n g + factors s^2) bytes, and work some 25 iterations
-    of the above. Several blocks that together have more columns than there are instances take matrices of
-    n x n each, but for many classes with few columns, which share one (``class_blocks``).
-
-    The estimate of time was within a factor of two of what was measured on one core. It does not depend on
-    the machine, so that the same data get the same solver everywhere.
-    """
-
-    n_instances: int
-    n_columns: int
-    n_bytes: float
-    seconds: float
-
-    @property
-    def are_too_large(self) -> bool:
-        is_large = self.seconds > MOST_SECONDS or self.n_bytes > MOST_BYTES
-        return is_large and (self.n_instances > FEW_INSTANCES or self.n_bytes > MOST_BYTES)
-
-    def __str__(self) -> str:
-        return (
-            f"about {self.n_bytes / 1e9:.2g} GB and {as_duration(self.seconds)} on one core "
-            f"({self.n_instances} instances, {self.n_columns} columns)"
-        )
-
-
-def interior_point_demands(problem: Box) -> Demands:
-    return demands_of_sizes(*problem.features.shape, problem.coding.n_blocks)
-
-
-def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
-    """Demands of a problem with n instances, d columns and so many blocks of coefficients."""
-    if blocks > 1 and are_many_classes(n, d, blocks):
-        operations = operations_by_blocks(n, d, blocks) + OPERATIONS_PER_MASS * n * blocks
-        return Demands(
-            n_instances=n,
-            n_columns=d,
-            n_bytes=float(BYTES * n * (n + blocks * (d + NUMBERS_PER_MASS))),
-            seconds=STEPS_OF_MANY * operations / OPERATIONS_PER_SECOND,
-        )
-    factors = 1 if blocks == 1 else blocks + 1
-    side, gathered = n if blocks > 1 and n < blocks * d else min(n, d), min(2 * n, d)
-    operations = factors * (n * gathered * side + side**3 / 3)
-    return Demands(
-        n_instances=n,
-        n_columns=d,
-        n_bytes=float(BYTES * (n * gathered + factors * side**2)),
-        seconds=ITERATIONS * operations / OPERATIONS_PER_SECOND,
-    )
-
-
-def refuse_too_large(problem: Box, argument: str, remedy: str) -> None:
-    """An error instead of hours of silence."""
-    demands = interior_point_demands(problem)
-    if demands.are_too_large:
-        raise ValueError(f"{argument} would take {demands}, which is too much; {remedy}.")
-
-
-def as_duration(seconds: float) -> str:
-    for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.2g} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.2g} seconds"

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, IntArray
-from minimaxrisk.engines.class_blocks import are_many_classes
+from minimaxrisk.engines.cost import MOST_ENTRIES, MOST_MASSES, moments_are_cheaper, moments_find_room
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError, TimeLimitError
 from minimaxrisk.engines.moment_space.point import MomentPoint
@@ -36,16 +36,9 @@ from minimaxrisk.engines.solution import (
 from minimaxrisk.engines.subprogram import ClassMeans, Subprogram
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 
-# Where all matrices find room: moments, numbers of the features, and masses.
-MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 10_000, 1 << 26, 1 << 21
-# Instances per moment, and in all, from which on this engine takes every problem of several classes.
-INSTANCES_PER_MOMENT, FEWEST_INSTANCES = 5, 2000
-# Classes from which on it takes others too: with so many masses, and with so many instances, where its matrix
-# takes no more than this part of the operations of those of the interior point. With fewer classes and large
-# radii few moments are active, and the interior point leaves the others out.
-MANY_CLASSES, FEWEST_MASSES, SEVERAL_CLASSES, FEWEST_OF_SEVERAL, PART = 8, 2000, 5, 1500, 0.6
-# Instances per moment from which on a few are enough for the iterates; how many these are, and at least.
-MANY_PER_MOMENT, FEW_PER_MOMENT, FEWEST_OF_FEW = 30, 10, 250
+# Instances in all and per moment from which on a few are enough for the iterates; how many these are, and at
+# least.
+FEWEST_INSTANCES, MANY_PER_MOMENT, FEW_PER_MOMENT, FEWEST_OF_FEW = 2000, 30, 10, 250
 # The gap at which nothing is left to gain, and where the matrix is large; steps without max_iter, and those
 # in which what is left halves, or the gap where it is small enough already.
 FINISHED, FINISHED_LARGE, MOST_STEPS, PATIENCE, PATIENCE_WHERE_NEAR = 1e-11, 1e-8, 200, 10, 3
@@ -61,22 +54,12 @@ COARSE_GAP, NEGLIGIBLE, NEGLIGIBLE_LARGE = 2e-2, 1e-9, 1e-7
 
 def is_for_moment_space(problem: Box) -> bool:
     """Whether the matrices of moments are the smallest ones of a problem, and find room."""
-    if problem.coding.name != "one-hot" or problem.marginal.is_known or problem.features.is_sparse:
+    if problem.coding.n_blocks == 1 or problem.marginal.is_known or problem.features.is_sparse:
         return False
-    (n, d), n_classes, m = problem.features.shape, problem.coding.n_blocks, problem.n_components
-    if n * n_classes > MOST_MASSES:
-        return False
-    if are_many_classes(n, d, n_classes) or _has_many_instances(problem):
-        return True
-    if m > MOST_MOMENTS or n * d > MOST_ENTRIES:
-        return False
-    if n >= max(FEWEST_INSTANCES, INSTANCES_PER_MOMENT * m):
-        return True
-    by_moments = n * m**2 * (n_classes + 1) / (2 * n_classes) + m**3 / 3
-    by_instances = (n_classes + 1) * (n**2 * min(d, 2 * n) + n**3 / 3)
-    has_many = n_classes >= MANY_CLASSES and n * n_classes >= FEWEST_MASSES
-    has_several = n_classes >= SEVERAL_CLASSES and n >= FEWEST_OF_SEVERAL
-    return (has_many or has_several) and by_moments <= PART * by_instances
+    sizes = *problem.features.shape, problem.coding.n_blocks
+    if _has_many_instances(problem):
+        return problem.centre.size <= MOST_MASSES
+    return moments_find_room(*sizes) and moments_are_cheaper(*sizes)
 
 
 def _has_many_instances(problem: Box) -> bool:

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk.engines.cost import refuse_too_large
 from minimaxrisk.engines.interior_point.engine import (
     Relay,
     interior_approach,
     interior_point,
-    refuse_too_large,
 )
 from minimaxrisk.engines.linear_programs.starts import by_correlation
 from minimaxrisk.engines.radius_path.homotopy import (
