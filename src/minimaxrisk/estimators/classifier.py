@@ -68,8 +68,10 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         texts; ``"constraint-generation"`` solves small linear programs and adds the features that the last
         solution violates most, ``"constraint-and-column-generation"`` samples and sets of labels too, to a
         gap of about 0.01; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
-        ``"auto"`` is the interior point, or first-order, with a warning, where the interior point would take
-        more than half an hour or 8 GB. The optimum is the same. An object of ``minimaxrisk.solvers``, such as
+        ``"auto"`` is the interior point. Where an exact solution is predicted to take more than three seconds
+        and 1.5 times as long as first-order steps to a gap of 1e-3, and ``gap_tol`` is None, it is first-order,
+        with a warning; with a ``gap_tol`` only where the interior point would take more than half an hour or
+        8 GB. The optimum is the same. An object of ``minimaxrisk.solvers``, such as
         ``InteriorPoint(max_seconds=60)``, has the parameters of its solver, and a limit of time.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
@@ -110,7 +112,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     gap_tol : float or None, default=None
         The certified gap, upper less lower bound, at which the interior point and first-order stop. ``None``
         is 1e-6 for the interior point, and 1e-3 for first-order, where each further digit costs several times
-        as much.
+        as much. A number is reached whatever it costs.
     deterministic : bool, default=True
         Whether ``predict`` takes the most probable class or draws from ``predict_proba``.
     class_weight : dict, "balanced" or None, default=None
