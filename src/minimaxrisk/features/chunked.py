@@ -392,9 +392,12 @@ def deviations_from(
 
 
 def mean_and_variance_from(deviations: FloatArray, means: FloatArray, prior: FloatArray) -> FloatArray:
-    """Deviations from means that are slightly wrong correct these, and the variance by as much."""
+    """Deviations from means that are slightly wrong correct these, and the variance by as much.
+
+    Of columns that do not vary rounding may leave more of the correction than of the variance.
+    """
     correction = deviations[0] / prior
-    return np.stack([means + correction, deviations[1] / prior - correction**2])
+    return np.stack([means + correction, np.maximum(deviations[1] / prior - correction**2, 0.0)])
 
 
 def largest_of_draws(  # noqa: PLR0917 - tasks take no names
