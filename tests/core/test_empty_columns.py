@@ -129,7 +129,7 @@ def test_empty_columns_take_no_memory_but_that_of_the_answer():
 
 
 def test_no_variance_is_below_zero_by_rounding():
-    """The masses of the rows that have an entry may add up to more than one, if those without weigh nothing."""
+    """The masses of rows that have an entry may add up to more than one, if those without weigh nothing."""
     random = np.random.default_rng(0)
     for n in range(3, 60):
         p_hat = random.dirichlet(np.ones(n))[None]

@@ -59,6 +59,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     EngineSettings,
@@ -357,7 +358,7 @@ class PrimalDual:
         )
 
     def _balance(self, reached: Point) -> None:
-        """Move the weight half way, in logarithms, to the ratio of what both sides have moved in this round."""
+        """Move the weight half way, in logarithms, to the ratio of what both sides moved in this round."""
         moved_v = float(np.sqrt(self._square(reached.v - self._anchor.v)))
         moved_mu = float(np.linalg.norm(reached.mu - self._anchor.mu))
         if moved_v > 0.0 and moved_mu > 0.0:
@@ -423,7 +424,8 @@ class Steps:
     def run(self, gap: float, last: int) -> None:
         """Until the bounds are as close as ``gap``, or ``last`` steps were taken in all; at least one."""
         try:
-            self._run(gap, last)
+            with let_through():
+                self._run(gap, last)
         except KeyboardInterrupt:
             self.best.interrupted = True
 

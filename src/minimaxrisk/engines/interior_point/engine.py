@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.interrupts import held_back, let_through
 from minimaxrisk.engines.class_blocks import are_many_classes, operations_by_blocks
 from minimaxrisk.engines.interior_point.box import BoxPoint, Snapshot
 from minimaxrisk.engines.interior_point.step import step
@@ -79,19 +80,21 @@ def interior_point(
     objective, tolerance = problem.objective, max(settings.gap_tol, SMALLEST_GAP)
     best = Solution.trivial(problem, objective)
     best.solver = "interior-point"
-    is_vertex = False
+    is_vertex = starts_again = False
     try:
-        search = _Search(problem, settings, best, relay=relay, start=start)
-        ended = search.run(monitor)
-        if ended == "stuck" and search.began_warm:
-            if relay is not None:
-                relay.drop()
-            return interior_point(problem, settings, monitor, relay)
-        is_vertex = search.at_vertex and not search.is_widened
-        if ended in ("near", "stuck"):
-            is_vertex = _finish(search, ended, monitor)
+        with let_through():
+            search = _Search(problem, settings, best, relay=relay, start=start)
+            ended = search.run(monitor)
+            is_vertex = search.at_vertex and not search.is_widened
+            starts_again = ended == "stuck" and search.began_warm
+            if ended in ("near", "stuck") and not starts_again:
+                is_vertex = _finish(search, ended, monitor)
     except KeyboardInterrupt:
-        best.interrupted = True
+        best.interrupted, starts_again = True, False
+    if starts_again:
+        if relay is not None:
+            relay.drop()
+        return interior_point(problem, settings, monitor, relay)
     best.settle(problem, objective)
     if not is_vertex:
         drop_small_coefficients(problem, best, settings.gap_tol)
@@ -133,7 +136,8 @@ def interior_approach(
     best.solver = "interior-point"
     enough = Enough(max(settings.gap_tol, SMALLEST_GAP))
     try:
-        ended = _Search(problem, settings, best, enough=enough, relay=relay, start=start).run(monitor)
+        with let_through():
+            ended = _Search(problem, settings, best, enough=enough, relay=relay, start=start).run(monitor)
     except KeyboardInterrupt:
         best.interrupted = True
         return best
@@ -372,6 +376,7 @@ class _Search:
         self.best.report(monitor, self.best.upper, n_features=n_features, vertex=way, n_pivots=n_pivots)
 
 
+@held_back()
 def _finish(search: _Search, ended: str, monitor: Monitor | None) -> bool:
     """Let HiGHS find the vertex next to the iterate; where that was stuck, go on to convergence.
 
