@@ -176,6 +176,7 @@ def test_a_path_takes_chunks():
 
 SCALES = {
     "mean of a million deviations": lambda values: values + 1e6,
+    "mean of 1e14 deviations": lambda values: values + 1e14,
     "huge": lambda values: values * 1e200,
     "tiny": lambda values: values * 1e-200,
     "float32 far from zero": lambda values: (values + 1e3).astype(np.float32),

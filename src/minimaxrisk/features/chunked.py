@@ -288,7 +288,7 @@ def dask_features(
     mean = about.mean - step
     deviation = np.sqrt(about.prior @ (about.variance + mean**2))
     shift, scale = (centre + step * power if standardize else np.zeros(d)), deviation * power
-    negligible = is_negligible(scale, shift, int(np.count_nonzero(mass)))
+    negligible = is_negligible(scale, shift)
     deviation[negligible], scale[negligible] = np.inf, 1.0
     factor = np.where(negligible, 0.0, 1.0 / scale)
     is_moderate = (scale > SMALLEST_SCALE) & (scale < 1.0 / SMALLEST_SCALE)
