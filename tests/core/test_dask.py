@@ -368,7 +368,7 @@ def test_predictions_stay_lazy(in_memory):
         assert isinstance(lazy, da.Array)
         assert lazy.shape == expected.shape
         assert lazy.dtype == expected.dtype
-        np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
+        np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12, atol=1e-13)
     random = MinimaxRiskClassifier(deterministic=False, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(random.predict(data).compute(), random.predict(X))
     ensemble = MinimaxRiskEnsembleClassifier(
@@ -383,7 +383,7 @@ def test_predictions_stay_lazy(in_memory):
         if name == "predict":
             np.testing.assert_array_equal(lazy.compute(), expected)
         else:
-            np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
+            np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12, atol=1e-13)
     selector = MinimaxRiskSelector().fit(X, Y)
     np.testing.assert_array_equal(selector.transform(data).compute(), selector.transform(X))
 
