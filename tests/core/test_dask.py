@@ -29,7 +29,7 @@ from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
 from minimaxrisk.exceptions import UnderfitWarning
-from minimaxrisk.features.chunked import dask_features
+from minimaxrisk.features.chunked import dask_features, mean_and_variance_from
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
@@ -176,6 +176,7 @@ def test_a_path_takes_chunks():
 
 SCALES = {
     "mean of a million deviations": lambda values: values + 1e6,
+    "mean of 1e14 deviations": lambda values: values + 1e14,
     "huge": lambda values: values * 1e200,
     "tiny": lambda values: values * 1e-200,
     "float32 far from zero": lambda values: (values + 1e3).astype(np.float32),
@@ -202,6 +203,15 @@ def test_moments_and_scales_are_those_of_a_copy(change, standardize):
     np.testing.assert_allclose(moments.variance, expected_moments.variance, rtol=1e-9, atol=1e-25)
     weights = np.random.default_rng(0).normal(size=(2, 60))
     np.testing.assert_allclose(features.correlate(weights), expected.correlate(weights), atol=1e-10)
+
+
+def test_no_variance_is_below_zero_by_rounding():
+    """Every order of a sum leaves another error, here more of the square of the mean than of the squares."""
+    deviations = np.array([[[3e-16], [0.0]], [[1e-31], [0.0]]])
+    prior = np.array([[0.6], [0.4]])
+    _, variance = mean_and_variance_from(deviations, np.zeros((2, 1)), prior)
+    assert deviations[1, 0, 0] / prior[0, 0] < (deviations[0, 0, 0] / prior[0, 0]) ** 2
+    np.testing.assert_array_equal(variance, 0.0)
 
 
 def test_every_question_is_answered_as_in_memory():
@@ -373,7 +383,7 @@ def test_predictions_stay_lazy(in_memory):
         if name == "predict":
             np.testing.assert_array_equal(lazy.compute(), expected)
         else:
-            np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
+            np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12, atol=1e-13)
     selector = MinimaxRiskSelector().fit(X, Y)
     np.testing.assert_array_equal(selector.transform(data).compute(), selector.transform(X))
 

@@ -132,6 +132,26 @@ def test_answers_are_those_of_the_copy(elsewhere, fit_intercept, standardize):
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_what_varies_and_what_does_not_is_what_numpy_says(elsewhere):
+    """Means of up to 1e14 deviations, and constants, of which centring once leaves something."""
+    rng = np.random.default_rng(0)
+    n, sizes = 500, 10.0 ** rng.integers(-5, 15, 40)
+    X = np.concatenate(
+        [rng.standard_normal((n, 40)) + 10.0 ** np.repeat([0, 9, 12, 14], 10), np.empty((n, 40))], axis=1
+    )
+    X[:, 40:] = rng.standard_normal(40) * sizes
+    instances = distinct_instances(check_training_data(MinimaxRiskClassifier(), X, np.arange(n) % 2))
+    options = {"standardize": True, "fit_intercept": True}
+    copied, _, scale = dense_features(as_table(X), instances, **options)
+    there, _, their_scale = device_features(elsewhere(X), instances, **options)
+    assert np.allclose(their_scale.scale, scale.scale, rtol=1e-3)
+    found, expected = (each.columns(np.arange(1, 81)) for each in (there, copied))
+    assert not found[:, 40:].any()
+    # The mean may be wrong by its last place, and an intercept makes up for that.
+    assert np.allclose(found - found.mean(axis=0), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_certificates_are_those_of_numpy(elsewhere, study):
     X, y = study
     options = {"coding": "auto", "rule": Multiple(1.0), "standardize": True, "fit_intercept": True}

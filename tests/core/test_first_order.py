@@ -435,3 +435,12 @@ def test_an_interrupted_bound_is_no_bound(nothing_is_small):
 
     with pytest.raises(KeyboardInterrupt):
         dispatch._bounds_alone(problem, EngineSettings("auto"), Interrupting(0.0))
+
+
+def test_a_round_in_which_one_side_hardly_moved_does_not_stop_the_steps():
+    """The weight between the sides follows how far both moved, and rounding is no movement."""
+    X, y = make_expression(60, 200, effect=1.0, random_state=0).data, np.arange(60) % 3
+    exact = MinimaxRiskClassifier(marginal="empirical").fit(X, y)
+    found = MinimaxRiskClassifier(FirstOrder(max_iter=1000), marginal="empirical").fit(X, y)
+    assert found.converged_
+    assert found.worst_case_error_lower_ <= exact.worst_case_error_ <= found.worst_case_error_

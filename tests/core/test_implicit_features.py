@@ -52,6 +52,22 @@ def test_a_fit_is_the_same(no_copies, monkeypatch, coding, marginal):
         became_exact.clear()
 
 
+def test_constants_are_not_too_many_columns_far_from_zero():
+    """Centred once they leave something, and whether they vary is seen when they are read again."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((500, 200)), np.arange(500) % 2
+    X[:, :5] += y[:, None]
+    X[:, 100:] = rng.standard_normal(100) * 10.0 ** rng.integers(-5, 15, 100)
+    far = X.copy()
+    far[:, :3] += 1e14
+    X[:, :3] = far[:, :3] - 1e14
+    found, expected = (MinimaxRiskClassifier(copy=each).fit(far, y) for each in (False, True))
+    plain = MinimaxRiskClassifier().fit(X, y)
+    for each in (found, expected):
+        assert each.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=1e-9)
+        np.testing.assert_array_equal(each.selected_features_, plain.selected_features_)
+
+
 def test_what_was_proven_roughly_does_not_count(no_copies, monkeypatch):
     """Passes that are wrong by a fifth lead astray, but nothing that they say is reported."""
     rough = ImplicitFeatures.correlate_roughly

@@ -80,6 +80,38 @@ def test_constant_columns_become_zero(value):
         np.testing.assert_array_equal(problem.features.correlate(np.ones((1, 11)))[:, 1], 0.0)
 
 
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n", [50, 500])
+@pytest.mark.parametrize("mean", [1e9, 1e12, 1e14, 5e14])
+def test_columns_vary_as_long_as_their_numbers_hold_digits(mean, n, convert):
+    """The difference is exact, so that both tables say the same, however many terms a sum has."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n) % 2
+    X = rng.standard_normal((n, 30)) + labels[:, None] * (np.arange(30) < 3) + mean
+    expected, of_expected = problem_of(X - mean, labels, 2)
+    problem, instances = problem_of(convert(X), labels, 2)
+    np.testing.assert_allclose(problem.tau, expected.tau, atol=1e-13)
+    np.testing.assert_allclose(problem.lam, expected.lam, rtol=1e-12)
+    found, wanted = (each.features.columns(np.arange(31)) for each in (problem, expected))
+    found, wanted = found[np.argsort(instances.rows)], wanted[np.argsort(of_expected.rows)]
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n", [7, 50, 1777, 20_000])
+def test_constants_of_any_size_do_not_vary(n, convert):
+    """Nor do those that differ in the last place."""
+    rng = np.random.default_rng(n)
+    values = rng.standard_normal(60) * 10.0 ** rng.integers(-15, 15, 60)
+    X = np.tile(values, (n, 1))
+    X[: n // 2, :20] = np.nextafter(X[: n // 2, :20], np.inf)
+    X = np.column_stack([np.arange(n), X])  # no two rows are alike
+    weights = rng.uniform(0.1, 3.0, n)
+    for more in ({}, {"weights": weights}):
+        problem, _ = problem_of(convert(X), np.arange(n) % 2, 2, **more)
+        np.testing.assert_array_equal(problem.features.columns(np.arange(2, 62)), 0.0)
+
+
 def test_extreme_magnitudes_neither_overflow_nor_vanish():
     rng = np.random.default_rng(3)
     X, labels = reference.random_problem(rng, 12, 1, 2)

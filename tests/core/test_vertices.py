@@ -270,6 +270,26 @@ def test_the_history_tells_that_highs_was_asked_and_gave_up(monkeypatch):
     assert without.upper == pytest.approx(solution.upper, abs=SETTINGS.gap_tol)
 
 
+@pytest.mark.parametrize(("kind", "is_asked"), [("dense", False), ("known", True), ("sparse", True)])
+def test_highs_is_asked_where_it_finds_the_vertex(kind, is_asked, monkeypatch):
+    """Elsewhere the small coefficients of the accurate iterate are cleared."""
+    monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    monkeypatch.setattr(vertices.VertexSearch, "pushed", lambda self: iter(()))
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    X = rng.standard_normal((60, 150)) + (labels[:, None] == 1) * (np.arange(150) < 20)
+    X = sparse.csr_array(X) if kind == "sparse" else X
+    problem, _ = problem_of(X, labels, 3, marginal_is_known=kind == "known")
+    optimum = engine.interior_point(problem, SETTINGS)
+    assert optimum.history[-1]["vertex"] == "HiGHS"
+    monkeypatch.setattr(engine, "FEW_MASSES", problem.centre.size - 1)
+    found = engine.interior_point(problem, SETTINGS)
+    assert found.history[-1]["vertex"] == ("HiGHS" if is_asked else "too large for HiGHS")
+    assert found.converged
+    assert found.lower <= optimum.upper <= found.upper <= optimum.upper + SETTINGS.gap_tol
+    assert len(found.stage.components) < problem.n_components / 2
+
+
 def test_a_vertex_whose_masses_leave_the_set_is_one(monkeypatch):
     """The coefficients are the vertex's, the lower bound the iterates': HiGHS has nothing to add."""
     problem = some_problem(3, n=60, d=100, n_classes=2)

@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
+from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk._utils.positive_definite import cholesky_solve
 from minimaxrisk.engines.interior_point.sides import (
     FactorsOfClasses,
@@ -61,8 +62,9 @@ def solve_ball(problem: Ball, enough: Enough = NEAR, monitor: Monitor | None = N
     # It may be that the ball holds a distribution that tells the labels nothing.
     best.converged = bool(enough(best.lower, best.upper))
     try:
-        if not best.converged:
-            _iterate(problem, shared, best, enough, monitor)
+        with let_through():
+            if not best.converged:
+                _iterate(problem, shared, best, enough, monitor)
     except KeyboardInterrupt:
         best.interrupted = True
     best.stages = [best.stage]

@@ -75,10 +75,13 @@ def coarse_start(problem: Box, settings: EngineSettings, monitor: Monitor | None
     steps = Steps(problem, monitor)
     steps.run(gap, int(min(limit, MOST_STEPS)))
     near = _near_instances(problem, steps.best.mu)
-    if near is not None and steps.best.gap <= gap and steps_are_cheaper(problem, len(near), settings.gap_tol):
+    is_open = steps.best.gap <= gap and not steps.best.interrupted
+    if near is not None and is_open and steps_are_cheaper(problem, len(near), settings.gap_tol):
         most = PATIENCE * n_steps_to(settings.gap_tol)
         steps.run(settings.gap_tol, int(min(limit, most)))
         near = _near_instances(problem, steps.best.mu)
+    if near is None and steps.best.interrupted:
+        raise KeyboardInterrupt
     return None if near is None else CoarseStart(steps.settled(), near)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
 from minimaxrisk.engines.first_order import first_order, first_order_approach
@@ -83,10 +84,12 @@ def _by_linear_programs(problem: Box, settings: EngineSettings, limit: TimeLimit
     """With all components at once (``"full-lp"``) or generated."""
     if settings.solver == "full-lp":
         return full_lp(problem, problem.objective, monitor=limit, deadline=limit.deadline)
+    with let_through():  # nothing is found yet
+        start = _first_components(problem, settings)
     return constraint_generation(
         problem,
         problem.objective,
-        _first_components(problem, settings),
+        start,
         n_max=settings.n_max,
         epsilon=settings.epsilon,
         select=settings.select,

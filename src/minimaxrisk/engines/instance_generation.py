@@ -29,6 +29,7 @@ from dataclasses import replace
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.interrupts import held_back, let_through
 from minimaxrisk.engines.coarse_start import CoarseStart, coarse_start, is_worth_a_coarse_start
 from minimaxrisk.engines.interior_point.box import Snapshot
 from minimaxrisk.engines.interior_point.engine import (
@@ -137,7 +138,8 @@ def instance_generation(problem: Box, settings: EngineSettings, monitor: Monitor
     rounds = _Rounds(problem, settings, monitor)
     best = rounds.best
     try:
-        rounds.run()
+        with let_through():
+            rounds.run()
     except KeyboardInterrupt:
         best.interrupted = True
     best.settle(problem, problem.objective)
@@ -221,11 +223,12 @@ class _Rounds:
                 # 1) Solve the sub-program.
                 program = Subprogram(self.problem, self._means, self._chosen)
                 settings, start = replace(self._remaining(), gap_tol=gap), self._start_of(program)
-                found = interior_approach(program.problem, settings, self._tell, start=start)
-                if found is None:
-                    return "stuck"
-                # 2) Price all instances.
-                nearness = self._price(program, found)
+                with held_back():
+                    found = interior_approach(program.problem, settings, self._tell, start=start)
+                    if found is None:
+                        return "stuck"
+                    # 2) Price all instances.
+                    nearness = self._price(program, found)
                 if enough(self.best.lower, self.best.upper) or self.is_over:
                     return "done"
                 if nearness is None:
@@ -241,11 +244,12 @@ class _Rounds:
     def _begin_with_steps(self, enough: float) -> str:
         """First-order steps: "done" if they are enough, "all" if all instances may matter, else "open"."""
         self._is_whole = True
-        self._start = coarse_start(self.problem, self._remaining(), self._tell)
-        self._is_whole = False
-        if self._start is None:
-            return "all"
-        self._keep(self._start.found)
+        with held_back():
+            self._start = coarse_start(self.problem, self._remaining(), self._tell)
+            self._is_whole = False
+            if self._start is None:
+                return "all"
+            self._keep(self._start.found)
         if self.best.gap <= enough or self.is_over:
             return "done"
         self._chosen = self._start.instances
@@ -256,9 +260,10 @@ class _Rounds:
         for _ in range(MOST_VERTICES):
             program = Subprogram(self.problem, self._means, self._chosen)
             start = self._start_of(program)
-            found = interior_point(program.problem, self._remaining(), self._tell, start=start)
-            nearness = self._price(program, found)
-            self.best.solver, self.best.remark = found.solver, found.remark
+            with held_back():
+                found = interior_point(program.problem, self._remaining(), self._tell, start=start)
+                nearness = self._price(program, found)
+                self.best.solver, self.best.remark = found.solver, found.remark
             if nearness is None or not is_violated(self._chosen, nearness):
                 self.best.converged = found.converged
                 return "done" if found.converged else "open"
@@ -276,6 +281,7 @@ class _Rounds:
             return None
         return CoarseStart(self.best, self._chosen).on_some(program.problem, self._means.prior)
 
+    @held_back()
     def _solve_whole(self) -> None:
         self._is_whole = True
         start = None if self._start is None else self._start.on_all(self.problem)

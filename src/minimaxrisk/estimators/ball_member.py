@@ -126,9 +126,11 @@ class _FittedBall:
             fit_intercept=like.scale.has_intercept,
             marginal_is_known=like.marginal.is_known,
         )
-        found = solve_ball(problem, Enough(gap_tol)).mu
-        threshold = None if like.marginal.is_known else problem.threshold_of(found)
-        return cls(space, like.coding, instances.weights, found, threshold)
+        solved = solve_ball(problem, Enough(gap_tol))
+        if solved.interrupted:
+            raise KeyboardInterrupt
+        threshold = None if like.marginal.is_known else problem.threshold_of(solved.mu)
+        return cls(space, like.coding, instances.weights, solved.mu, threshold)
 
     def probabilities(self, products: FloatArray) -> FloatArray:
         """h(y|x) of instances with these products (K x m)."""

@@ -15,6 +15,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import listed, parameters_by_keyword
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
+from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
@@ -315,6 +316,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         # Without a certificate the radii are not used, and need not be bootstrapped.
         return super()._posed(data, parameters) if self.certify else pose_by(parameters, data, Multiple(1.0))
 
+    @let_through()
     def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> _Average:
         units, random = Strata.of(data), check_random_state(self.random_state)
         parts, estimator = self._parts(data, random), self._member()

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk._utils.arrays import IntArray, stays_where_it_is
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import suitable_threads
+from minimaxrisk._utils.interrupts import held_back
 from minimaxrisk._utils.notices import is_silenced, one_warning, warn
 from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
 from minimaxrisk.engines.solution import Monitor, Solution
@@ -93,13 +94,14 @@ class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, 
         with suitable_threads(len(data.labels)):
             # 2) pose
             posed = self._posed(data, parameters)
-            # 3) solve
-            solved = self._solved(posed, data, parameters, monitor)
-            bridge.close()
-            # 4) store
-            start_over(self, checked)
-            self.classes_ = data.classes
-            predicted = self._store(posed, data, solved, parameters)
+            # 3) solve. Solvers let interrupts through while they work, and what they have found is stored.
+            with held_back():
+                solved = self._solved(posed, data, parameters, monitor)
+                bridge.close()
+                # 4) store
+                start_over(self, checked)
+                self.classes_ = data.classes
+                predicted = self._store(posed, data, solved, parameters)
             if solved.interrupted:
                 raise KeyboardInterrupt
             # 5) warn

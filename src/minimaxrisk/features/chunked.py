@@ -288,7 +288,7 @@ def dask_features(
     mean = about.mean - step
     deviation = np.sqrt(about.prior @ (about.variance + mean**2))
     shift, scale = (centre + step * power if standardize else np.zeros(d)), deviation * power
-    negligible = is_negligible(scale, shift, int(np.count_nonzero(mass)))
+    negligible = is_negligible(scale, shift)
     deviation[negligible], scale[negligible] = np.inf, 1.0
     factor = np.where(negligible, 0.0, 1.0 / scale)
     is_moderate = (scale > SMALLEST_SCALE) & (scale < 1.0 / SMALLEST_SCALE)
@@ -392,9 +392,12 @@ def deviations_from(
 
 
 def mean_and_variance_from(deviations: FloatArray, means: FloatArray, prior: FloatArray) -> FloatArray:
-    """Deviations from means that are slightly wrong correct these, and the variance by as much."""
+    """Deviations from means that are slightly wrong correct these, and the variance by as much.
+
+    Of columns that do not vary rounding may leave more of the correction than of the variance.
+    """
     correction = deviations[0] / prior
-    return np.stack([means + correction, deviations[1] / prior - correction**2])
+    return np.stack([means + correction, np.maximum(deviations[1] / prior - correction**2, 0.0)])
 
 
 def largest_of_draws(  # noqa: PLR0917 - tasks take no names

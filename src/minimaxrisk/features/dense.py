@@ -40,6 +40,7 @@ from minimaxrisk.features.matrix import (
     FeatureMatrix,
     PartOfRows,
     is_negligible,
+    may_be_constant,
     power_of_two,
     slices_of,
     within_class_moments,
@@ -486,14 +487,14 @@ def implicit_features(
         off, square = first.sum(axis=0) if standardize else np.zeros(data.shape[1]), second.sum(axis=0)
         shift, variance = pilot + off, square - off**2
         scale = np.sqrt(np.maximum(variance, 0.0))
-        # No less than the deviation, so that a pilot that is far off makes no column negligible.
-        is_empty = is_negligible(np.sqrt(square), shift, int(np.count_nonzero(weights)))
         in_range = (square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE)
-        if data.dtype == np.float64:
-            is_empty &= square > 0.0  # or squares have underflowed
+        # Squares of float64 may have underflowed.
+        is_empty = (square == 0.0) & (data.dtype != np.float64)
+        # No less than the deviation, so that a pilot that is far off makes no column unclear.
+        is_unclear = may_be_constant(np.sqrt(square), shift, int(np.count_nonzero(weights)))
         is_far = ~is_empty & _asks_to_be_held(shift, scale, data.dtype)
         doubtful = np.flatnonzero(~is_empty & (~in_range | (variance < ENOUGH_VARIANCE * square) | is_far))
-        _refuse_too_many(int((is_far & in_range).sum()), data.shape[1])
+        _refuse_too_many(int((is_far & in_range & ~is_unclear).sum()), data.shape[1])
         scale[is_empty] = 1.0
         factor = np.where(is_empty, 0.0, 1.0) / scale
         first /= prior
@@ -639,8 +640,11 @@ def rescale_quickly(
         deviation = np.sqrt(square)
         left_over = np.abs(first.sum(axis=0)) if centre else np.zeros_like(deviation)
     in_range = (square == 0.0) | ((square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE))
-    negligible = is_negligible(deviation, shift, int(np.count_nonzero(weights)))
+    negligible = is_negligible(deviation, shift)
     accurate = in_range & (left_over <= MEAN_LEFT_OVER * deviation)
+    odd = np.flatnonzero(~(accurate | negligible))
+    if centre:  # one subtraction leaves a constant, which rounding makes other than zero
+        negligible[odd] = (block.T[odd] == block[0, odd, None]).all(axis=1)
     # A sum of squares that is zero may be one that has underflowed.
     if not (accurate | negligible).all() or block[:, square == 0.0].any():
         return None
@@ -715,7 +719,7 @@ def rescale_in_place(
             shift += step
     deviation = np.sqrt(weights @ np.square(block))
     shift, scale = shift * power, deviation * power
-    negligible = is_negligible(scale, shift, int(np.count_nonzero(weights)))
+    negligible = is_negligible(scale, shift)
     block[:, negligible] = 0.0
     deviation[negligible], scale[negligible] = 1.0, 1.0
     block /= deviation

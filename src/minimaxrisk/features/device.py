@@ -32,6 +32,7 @@ from minimaxrisk.features.matrix import (
     PartOfRows,
     PassRates,
     is_negligible,
+    may_be_constant,
     slices_of,
 )
 from minimaxrisk.samples.instances import Instances
@@ -377,7 +378,14 @@ def features_of_rows(
     first, second = _sums(X, features.on_rows(p_hat), shift, with_squares=True)
     square = xp.sum(second, axis=0)
     deviation = xp.sqrt(square)
-    negligible = is_negligible(deviation, shift, int(np.count_nonzero(weights)))
+    negligible = is_negligible(deviation, shift)
+    is_unclear = may_be_constant(deviation, shift, int(np.count_nonzero(weights))) & ~negligible
+    if bool(xp.any(is_unclear)):  # they are centred once more, so that a constant is one
+        features.shift = shift = shift + xp.where(is_unclear, xp.sum(first, axis=0), 0.0)
+        first, second = _sums(X, features.on_rows(p_hat), shift, with_squares=True)
+        square = xp.sum(second, axis=0)
+        deviation = xp.sqrt(square)
+        negligible = is_negligible(deviation, shift)
     in_range = (square > SMALLEST_SQUARE) & (square < 1.0 / SMALLEST_SQUARE)
     # A sum of squares that is zero may be one that has underflowed; float32 has no such numbers.
     if not bool(xp.all(in_range | negligible)) or (

@@ -131,8 +131,18 @@ def power_of_two(largest: FloatArray) -> FloatArray:
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
-def is_negligible(deviation: Any, shift: Any, n: int) -> Any:
-    """Whether columns vary by no more than rounding in n operations leaves of a constant ``shift``."""
+# A column that deviates from its mean by no more than this many units in the last place of it is taken for a
+# constant. Centring twice leaves far less of a constant: the square of what rounding adds to a sum.
+LAST_PLACES = 4.0
+
+
+def is_negligible(deviation: Any, shift: Any) -> Any:
+    """Whether columns that are centred to the last digit vary by no more than their own rounding."""
+    return (deviation <= LAST_PLACES * EPS * abs(shift)) | (deviation < TINY)
+
+
+def may_be_constant(deviation: Any, shift: Any, n: int) -> Any:
+    """Whether columns vary by no more than a sum of n terms, subtracted once, may leave of a constant."""
     return (deviation <= float(8.0 * n * EPS) * abs(shift)) | (deviation < TINY)
 
 

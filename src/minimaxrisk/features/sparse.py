@@ -249,6 +249,6 @@ def _within_class_moments(X: sparse.csc_array, p_hat: FloatArray) -> tuple[Float
         # Zeros that are not stored. Counted, because 1 - sum(weights) would leave a rounding error
         # times mean^2 for columns that have none.
         some_absent = np.bincount(column, minlength=d) < members.sum()
-        absent = 1.0 - np.bincount(column, weight, minlength=d)
+        absent = np.maximum(1.0 - np.bincount(column, weight, minlength=d), 0.0)
         variance[k] += np.where(some_absent, absent, 0.0) * mean[k] ** 2
     return mean, variance

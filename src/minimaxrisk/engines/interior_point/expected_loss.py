@@ -42,7 +42,8 @@ MOST_INSTANCES_ONE_HOT = 1000
 def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
     """The optimum; None where the interior point does not get near it.
 
-    Beyond ``MOST_MASSES_OF_VERTEX`` a pair with a gap of at most ``NEAR``.
+    Beyond ``MOST_MASSES_OF_VERTEX`` a pair with a gap of at most ``NEAR``. An interrupt of the interior point
+    is raised, and one of HiGHS noted in the solution: part of a proof is none.
     """
     is_large = problem.coding.n_blocks > 1 and problem.n_instances > MOST_INSTANCES_ONE_HOT
     if problem.marginal.is_known or is_large or problem.smallest_radius < THIN_RADIUS:

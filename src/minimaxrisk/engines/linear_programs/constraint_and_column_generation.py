@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.linear_programs.constraint_generation import InnerPoint, first_by
 from minimaxrisk.engines.linear_programs.highs import TimeLimitError
 from minimaxrisk.engines.linear_programs.master import FixedPart, Master, MasterSolution
@@ -159,44 +160,47 @@ def constraint_and_column_generation(
     master = SetMaster(problem, tolerance=1e-7, deadline=settings.deadline)
     with closing(master):
         try:
-            # 1) Begin with what a few first-order steps suggest.
-            mu, answer = first_order_pair(problem)
-            components = most_important(problem, mu, answer, n_max)
-            scores = problem.scores_of(mu)
-            chosen = first_by(n_max, np.arange(problem.n_instances), -instance_thresholds(scores))
-            for _ in count() if settings.max_iter is None else range(settings.max_iter):
-                # 2) Update constraints and features and solve, hot from the last basis.
-                master.add(components)
-                _, is_in = best_sets(scores[:, chosen])
-                master.add_sets(chosen, is_in / is_in.sum(axis=0))
-                found = master.solve()
-                n_added = len(components)
-                # 3) Certify the pair.
-                current, scores = _certify_stage(problem, objective, found.stage, best)
-                moments = problem.moments_of(found.distribution)
-                point = lower_bound(problem, objective, found.distribution, moments)
-                best.offer_distribution(point.distribution, point.bound)
-                inner.approach(problem, objective, found.distribution, moments, best)
-                # 4) Look for constraints and features that the pair violates.
-                excess = instance_thresholds(scores) - found.nu
-                chosen = first_by(n_max, np.flatnonzero(excess > max(settings.epsilon_1, ROUNDING)), -excess)
-                violation = (np.abs(moments - problem.tau) - problem.lam).ravel()
-                violated = violation > max(settings.epsilon, ROUNDING)
-                violated[master.components] = False
-                components = first_by(n_max, np.flatnonzero(violated), -violation)
-                best.converged = len(chosen) == len(components) == 0
-                # 5) Report.
-                best.report(
-                    monitor,
-                    current,
-                    n_features=len(master.components),
-                    n_added=n_added,
-                    max_violation=max(0.0, float(violation.max())),
-                    vertex="HiGHS",
-                    n_pivots=found.n_pivots,
-                )
-                if best.converged or best.stopped:
-                    break
+            with let_through():
+                # 1) Begin with what a few first-order steps suggest.
+                mu, answer = first_order_pair(problem)
+                components = most_important(problem, mu, answer, n_max)
+                scores = problem.scores_of(mu)
+                chosen = first_by(n_max, np.arange(problem.n_instances), -instance_thresholds(scores))
+                for _ in count() if settings.max_iter is None else range(settings.max_iter):
+                    # 2) Update constraints and features and solve, hot from the last basis.
+                    master.add(components)
+                    _, is_in = best_sets(scores[:, chosen])
+                    master.add_sets(chosen, is_in / is_in.sum(axis=0))
+                    found = master.solve()
+                    n_added = len(components)
+                    # 3) Certify the pair.
+                    current, scores = _certify_stage(problem, objective, found.stage, best)
+                    moments = problem.moments_of(found.distribution)
+                    point = lower_bound(problem, objective, found.distribution, moments)
+                    best.offer_distribution(point.distribution, point.bound)
+                    inner.approach(problem, objective, found.distribution, moments, best)
+                    # 4) Look for constraints and features that the pair violates.
+                    excess = instance_thresholds(scores) - found.nu
+                    chosen = first_by(
+                        n_max, np.flatnonzero(excess > max(settings.epsilon_1, ROUNDING)), -excess
+                    )
+                    violation = (np.abs(moments - problem.tau) - problem.lam).ravel()
+                    violated = violation > max(settings.epsilon, ROUNDING)
+                    violated[master.components] = False
+                    components = first_by(n_max, np.flatnonzero(violated), -violation)
+                    best.converged = len(chosen) == len(components) == 0
+                    # 5) Report.
+                    best.report(
+                        monitor,
+                        current,
+                        n_features=len(master.components),
+                        n_added=n_added,
+                        max_violation=max(0.0, float(violation.max())),
+                        vertex="HiGHS",
+                        n_pivots=found.n_pivots,
+                    )
+                    if best.converged or best.stopped:
+                        break
         except TimeLimitError:
             best.out_of_time = True
             if not best.history:  # the bounds are those of no component at all

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
+from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, TimeLimitError
 from minimaxrisk.engines.linear_programs.master import Master
 from minimaxrisk.engines.solution import Face, Monitor, Solution, Stage
@@ -89,32 +90,33 @@ def constraint_generation(
     rounds = _Rounds(master, problem, objective, best, n_max, epsilon, select, gap_tol, monitor)
     with closing(master):
         try:
-            # Line 2: LPSOLVE(P_I), from nothing or from the vertex that another engine guessed.
-            J = Selection(np.empty(0), np.unique(start), np.empty(0, dtype=np.intp))
-            master.exchange(J.outgoing, J.incoming)
-            if warm_start is not None:
-                master.warm_start(warm_start.guess, warm_start.max_pivots)
-            solved = rounds.lp_solve()
-            # Line 3: mu^1 on I; it stays zero elsewhere.
-            rounds.keep(solved)
-            # Line 4: SELECT.
-            J = rounds.select(solved, J)
-            # Line 5.
-            k = 1
-            # Line 6: while J without I is not empty and k <= k_max. A certified gap is enough as well.
-            while len(J.incoming) > 0 and k <= k_max and not (best.converged or best.stopped):
-                # Line 7.
-                k = k + 1
-                # Line 8: no statement. HiGHS goes on from the last basis, which has mu^{k-1}.
-                # Line 12, here before line 9: I <- J, by rows that leave the program and rows that enter.
+            with let_through():
+                # Line 2: LPSOLVE(P_I), from nothing or from the vertex that another engine guessed.
+                J = Selection(np.empty(0), np.unique(start), np.empty(0, dtype=np.intp))
                 master.exchange(J.outgoing, J.incoming)
-                # Line 9: LPSOLVE(P_J).
+                if warm_start is not None:
+                    master.warm_start(warm_start.guess, warm_start.max_pivots)
                 solved = rounds.lp_solve()
-                # Lines 10 and 11: mu^k on J; elsewhere zero, as mu^{k-1} is at the features that left.
+                # Line 3: mu^1 on I; it stays zero elsewhere.
                 rounds.keep(solved)
-                # Line 13: SELECT.
+                # Line 4: SELECT.
                 J = rounds.select(solved, J)
-            # Line 14: end while.
+                # Line 5.
+                k = 1
+                # Line 6: while J without I is not empty and k <= k_max. A certified gap is enough as well.
+                while len(J.incoming) > 0 and k <= k_max and not (best.converged or best.stopped):
+                    # Line 7.
+                    k = k + 1
+                    # Line 8: no statement. HiGHS goes on from the last basis, which has mu^{k-1}.
+                    # Line 12, here before line 9: I <- J, by rows that leave the program and rows that enter.
+                    master.exchange(J.outgoing, J.incoming)
+                    # Line 9: LPSOLVE(P_J).
+                    solved = rounds.lp_solve()
+                    # Lines 10 and 11: mu^k on J; elsewhere zero, as mu^{k-1} is at the features that left.
+                    rounds.keep(solved)
+                    # Line 13: SELECT.
+                    J = rounds.select(solved, J)
+                # Line 14: end while.
         except TimeLimitError:
             best.out_of_time = True
             if not best.history:  # the bounds are those of no component at all

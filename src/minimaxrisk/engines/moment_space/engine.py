@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, IntArray
+from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.cost import MOST_ENTRIES, MOST_MASSES, moments_are_cheaper, moments_find_room
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError, TimeLimitError
@@ -73,9 +74,10 @@ def moment_space(problem: Box, settings: EngineSettings, monitor: Monitor | None
     best = Solution.trivial(problem, problem.objective)
     best.solver = "interior-point"
     try:
-        is_over = _has_many_instances(problem) and _solve_from_few(problem, settings, best, monitor)
-        if not is_over and problem.features.shape[0] * problem.features.shape[1] <= MOST_ENTRIES:
-            _solve_from_all(problem, settings, best, monitor)
+        with let_through():
+            is_over = _has_many_instances(problem) and _solve_from_few(problem, settings, best, monitor)
+            if not is_over and problem.features.shape[0] * problem.features.shape[1] <= MOST_ENTRIES:
+                _solve_from_all(problem, settings, best, monitor)
     except KeyboardInterrupt:
         best.interrupted = True
     best.settle(problem, problem.objective)
