@@ -68,11 +68,11 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         texts; ``"constraint-generation"`` solves small linear programs and adds the features that the last
         solution violates most, ``"constraint-and-column-generation"`` samples and sets of labels too, to a
         gap of about 0.01; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
-        ``"auto"`` is the interior point. Where an exact solution is predicted to take more than three seconds
-        and 1.5 times as long as first-order steps to a gap of 1e-3, and ``gap_tol`` is None, it is first-order,
-        with a warning; with a ``gap_tol`` only where the interior point would take more than half an hour or
-        8 GB. The optimum is the same. An object of ``minimaxrisk.solvers``, such as
-        ``InteriorPoint(max_seconds=60)``, has the parameters of its solver, and a limit of time.
+        ``"auto"`` is the interior point. It is first-order, with a warning, where ``gap_tol`` is None and an
+        exact solution is predicted to take more than three seconds and 1.5 times as long as steps to a gap of
+        1e-3, and where the interior point would take more than half an hour or 8 GB. The optimum is the same.
+        An object of ``minimaxrisk.solvers``, such as ``InteriorPoint(max_seconds=60)``, has the parameters of
+        its solver, and a limit of time.
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
