@@ -403,7 +403,7 @@ def test_instances_without_labels(container, study):
             2000,
             30_000_000,
             (100, 1_000_000),
-            r"2000 x 30000000 entries takes about 5\.6 hours .* copy=True reads X once",
+            r"2000 x 30000000 entries takes about 4\.4 hours .* copy=True reads X once",
         ),
         (
             100,
