@@ -12,6 +12,8 @@ import pytest
 
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.engines.cost import STEPS_POWER
+from minimaxrisk.engines.forecast import Forecast
 from minimaxrisk.engines.linear_programs.highs import RangeProgram
 
 
@@ -103,3 +105,24 @@ def test_scikit_learn_callbacks_are_told(wide, monkeypatch):
         model.coef_,
         MinimaxRiskClassifier(callback=lambda r: r["iteration"] == 3).fit(X, y).coef_,
     )
+
+
+@pytest.mark.parametrize("is_geometric", [True, False])
+def test_the_forecast_of_a_gap_that_shrinks_evenly_is_right(is_geometric):
+    told = []
+    forecast = Forecast(lambda record: bool(told.append(record)), aim=1e-3, is_geometric=is_geometric)
+    gaps = 0.5 ** np.arange(1, 10) if is_geometric else 0.5 * np.arange(1.0, 40.0) ** (-1.0 / STEPS_POWER)
+    for k, gap in enumerate(gaps):
+        forecast({"lower": 0.0, "upper": gap, "seconds": float(k + 1)})
+    assert np.isnan(told[2]["seconds_left"])
+    last = 1.0 + np.log2(gaps[-1] / 1e-3) if is_geometric else (0.5 / 1e-3) ** STEPS_POWER - len(gaps)
+    assert told[-1]["seconds_left"] == pytest.approx(last)
+
+
+def test_callbacks_are_told_how_long_it_takes(wide):
+    X, y = wide
+    told = []
+    model = MinimaxRiskClassifier(callback=lambda record: bool(told.append(record))).fit(X, y)
+    assert all("seconds_left" in record for record in told)
+    assert told[-1]["seconds_left"] >= 0.0
+    assert "seconds_left" not in model.history_[-1]

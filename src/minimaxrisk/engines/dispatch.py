@@ -12,6 +12,7 @@ from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
 from minimaxrisk.engines.first_order import first_order, first_order_approach
+from minimaxrisk.engines.forecast import Forecast
 from minimaxrisk.engines.instance_generation import (
     generated_approach,
     generated_bounds,
@@ -48,7 +49,12 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
 
     Where the engine ended before it converged, the solution's remark says why.
     """
-    solver, limit = _solver_for(problem, settings), TimeLimit(settings.max_seconds, monitor)
+    solver = _solver_for(problem, settings)
+    if monitor is not None:
+        is_first_order = solver == "first-order"
+        aim = settings.first_order_gap_tol if is_first_order else settings.gap_tol
+        monitor = Forecast(monitor, aim=aim, is_geometric=not is_first_order)
+    limit = TimeLimit(settings.max_seconds, monitor)
     settings = replace(settings, deadline=limit.deadline)
     if solver == "interior-point":
         solution = _by_interior_point(problem, settings, limit)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 
@@ -94,6 +94,7 @@ class IterationRecord(TypedDict):
     vertex: str  # how this iteration found a vertex, "" if it did not, or that a search was given up
     n_pivots: int  # of the simplex method in that search
     seconds: float  # since the engine started
+    seconds_left: NotRequired[float]  # a forecast, only in what callbacks are told
 
 
 # Without the gap being halved in this many iterations an interior point is stuck.

@@ -175,7 +175,8 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, is_logged
         if is_logged:
             log_line(
                 "iteration %(iteration)d: %(lower).6f <= R* <= %(upper).6f, %(n_features)d features "
-                "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s",
+                "(+%(n_added)d, -%(n_removed)d), largest violation %(max_violation).1e, %(seconds).2f s"
+                f"{time_left(record)}",
                 record,
             )
         stop = bridge(record)
@@ -184,6 +185,16 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, is_logged
         return stop
 
     return monitor
+
+
+# Seconds below which nobody asks how many are left.
+FEW_SECONDS = 2.0
+
+
+def time_left(record: IterationRecord) -> str:
+    """Say how long the fit will still take, where that is known and not short."""
+    seconds = record.get("seconds_left", np.nan)
+    return f", about {as_duration(seconds)} left" if seconds >= FEW_SECONDS else ""
 
 
 def log_line(message: str, *arguments: Any) -> None:

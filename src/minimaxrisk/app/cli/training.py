@@ -40,6 +40,7 @@ from minimaxrisk.checks.run import findings_of_model, findings_of_table
 from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
+from minimaxrisk.estimators.fit_support import time_left
 from minimaxrisk.estimators.prediction_sets import warn_about_small_classes
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, HISTORY, can, columns_read_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, Calibration
@@ -177,7 +178,7 @@ def train(
         def follow(record: IterationRecord) -> bool:
             interruption.has_model = True
             lower, upper = outward(record["lower"], record["upper"], ".6f")
-            show(f"iteration {record['iteration']}:  {lower} <= R* <= {upper}")
+            show(f"iteration {record['iteration']}:  {lower} <= R* <= {upper}{time_left(record)}")
             return interruption.is_asked
 
         fit_until_interrupted(
