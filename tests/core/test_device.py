@@ -1,7 +1,6 @@
 """Arrays of other libraries: the same answers as NumPy, in the namespace and on the device of X."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,33 +10,23 @@ from scipy import sparse
 from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
-    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
-    MinimaxRiskSelector,
     permutation_test,
     verify,
 )
 from minimaxrisk._utils.arrays import to_numpy
-from minimaxrisk._utils.positive_definite import FactorisationError
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.dispatch import solve_minimax_risk
-from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
-from minimaxrisk.engines.interior_point import sides
-from minimaxrisk.engines.interior_point.batch import can_share, solve_together
-from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space
-from minimaxrisk.engines.solution import EngineSettings, Enough
+from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import DeviceFeatures, device_features
 from minimaxrisk.problem.pose import pose
-from minimaxrisk.problem.problem import upper_bound_of_some
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
-from problems import by_radii
 
 pytest.importorskip("array_api_compat")
 pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
@@ -63,7 +52,6 @@ def cupy(values):
 
 
 ELSEWHERE = [strict, torch_cpu, torch_cuda, cupy]
-SETTINGS = EngineSettings("auto")
 
 
 @pytest.fixture(autouse=True)
@@ -180,21 +168,6 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
-def test_a_program_of_some_instances_is_here_with_its_moments(elsewhere, study):
-    X, y = study
-    options = {"coding": "auto", "rule": Multiple(1.0), "standardize": True, "fit_intercept": True}
-    solved = []
-    for values in (X, elsewhere(X)):
-        whole = pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
-        program = Subprogram(whole, ClassMeans.of(whole), np.arange(20)).problem
-        assert isinstance(program.tau_on_device, np.ndarray)
-        assert program.share_inside(program.centre) == pytest.approx(1.0)
-        solved.append(interior_point(program, SETTINGS))
-    here, there = solved
-    assert there.upper == pytest.approx(here.upper, abs=1e-7)
-
-
-@pytest.mark.parametrize("elsewhere", ELSEWHERE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_fit_and_predict(elsewhere, dtype, study):
     X, y = study
@@ -214,13 +187,6 @@ def test_fit_and_predict(elsewhere, dtype, study):
     assert verify(model, Z, y).valid
     assert verify(model, X.astype(dtype), y).valid
     assert pickle.loads(pickle.dumps(model)).worst_case_error_ == model.worst_case_error_
-
-
-def test_no_estimate_of_work_is_made_for_arrays_elsewhere(study):
-    """Large ones would be estimated as if they were read from a disk of this machine."""
-    X, y = study
-    expected = MinimaxRiskClassifier().fit(X, y).worst_case_error_
-    assert MinimaxRiskClassifier(copy=False).fit(strict(X), y).worst_case_error_ == pytest.approx(expected)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -290,37 +256,6 @@ def test_what_takes_many_fits(elsewhere, study):
     assert there.radius_ == pytest.approx(here.radius_, rel=1e-9)
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert there.coverage_remarks_ == here.coverage_remarks_
-
-
-@pytest.mark.parametrize("elsewhere", ELSEWHERE)
-def test_a_batch_solves_the_others_where_it_cannot_solve_one(elsewhere, study, monkeypatch):
-    X, y = study
-    plain, calls = sides.cholesky, []
-
-    def fail_for_the_first(matrix):
-        calls.append(1)
-        if len(calls) == 1:
-            raise FactorisationError
-        return plain(matrix)
-
-    monkeypatch.setattr(sides, "cholesky", fail_for_the_first)
-    data = check_training_data(MinimaxRiskClassifier(), elsewhere(X), y)
-    posed = pose(data, rule=Multiple(1.0), coding="auto", standardize=False, fit_intercept=True)
-    rng = np.random.default_rng(0)
-    labels = [data.labels, *(rng.permutation(data.labels) for _ in range(2))]
-    problems = [
-        each.problem
-        for each in posed.relabelled([replace(data, labels=own) for own in labels], Multiple(1.0))
-    ]
-    assert all(can_share(problem, SETTINGS) for problem in problems)
-    first, *others = solve_together(problems, Enough(1e-5))
-    assert first is None
-    for problem, found in zip(problems[1:], others, strict=True):
-        exact = solve_minimax_risk(problem, SETTINGS)
-        assert exact.lower - 1e-9 <= found.bounds.upper <= exact.upper + 1e-5
-        assert found.bounds.upper == pytest.approx(
-            upper_bound_of_some(problem, problem.objective, found.stage.components, found.stage.values)
-        )
 
 
 @pytest.mark.parametrize("elsewhere", [strict, torch_cpu])
@@ -393,22 +328,6 @@ def test_what_works_on_numpy_arrays_alone_says_so(what, study):
         TypeError, match=rf"{type(what).__name__} works on .* of another library; convert X|works on NumPy"
     ):
         what.fit(strict(X), y)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_what_takes_parts_of_the_rows(study):
-    X, y = study[0][:, :60], study[1]
-    here, there = (
-        (
-            MinimaxRiskClassifierCV(radii=[0.5, 1.0]).fit(Z, y).radius_,
-            by_radii(MinimaxRiskClassifier(radius="bonferroni").fit(Z, y), data=(Z, y), n_folds=3).value,
-            to_numpy(MinimaxRiskSelector().fit(Z, y).transform(Z)),
-        )
-        for Z in (X, strict(X))
-    )
-    assert there[0] == here[0]
-    assert there[1] == pytest.approx(here[1], abs=1e-7)
-    assert np.array_equal(there[2], here[2])
 
 
 def test_without_the_switch_arrays_become_numpys(study):

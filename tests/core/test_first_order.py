@@ -177,26 +177,6 @@ def test_bounds_hold_the_risk_of_another_formulation(
     assert solution.distribution.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_text_to_the_tolerance(coding, known):
-    text = make_text(80, 200, random_state=0)
-    problem, _ = problem_of(text.data, text.target, 2, coding=coding, marginal_is_known=known)
-    exact = interior_point(problem, EngineSettings("interior-point"))
-    solution = first_order.first_order(problem, SETTINGS)
-    assert solution.converged
-    assert solution.upper - solution.lower <= 1e-3
-    assert solution.lower <= exact.upper
-    assert solution.upper >= exact.lower
-    # The products that the loop keeps by linearity are those of its points.
-    iteration = first_order.PrimalDual(problem)
-    for _ in range(25):
-        iteration.step()
-    z = iteration._z
-    np.testing.assert_allclose(z.moments, problem.features.correlate(z.v), atol=1e-12)
-    np.testing.assert_allclose(z.scores, problem.features.combine(z.mu), atol=1e-12)
-
-
 def test_steps_go_on_with_the_rows_that_may_matter():
     text = make_text(600, 60, mean_length=20.0, random_state=0)
     problem, _ = problem_of(text.data, text.target, 2)
@@ -217,30 +197,6 @@ def test_steps_go_on_with_the_rows_that_may_matter():
     assert upper - lower <= 1e-4
 
 
-def test_rows_left_out_wrongly_come_back():
-    text = make_text(600, 60, mean_length=20.0, random_state=0)
-    problem, _ = problem_of(text.data, text.target, 2)
-    steps = first_order.Steps(problem)
-    steps.run(1e-3, 1)
-    # Nothing has mass yet, so that these scores alone decide.
-    scores = np.zeros((1, 600))
-    scores[:, :30] = 1e-200
-    steps._iteration.choose_rows(scores, 1e-9)
-    assert len(steps._iteration.rows) == 30
-    steps.run(1e-3, 3000)
-    assert steps.settled().gap <= 1e-3
-    assert len(steps._iteration.rows) > 30
-
-
-def test_rows_that_all_matter_all_take_part():
-    text = make_text(60, 600, random_state=0)
-    problem, _ = problem_of(text.data, text.target, 2)
-    steps = first_order.Steps(problem)
-    steps.run(1e-3, 3000)
-    assert steps.best.gap <= 1e-3
-    assert steps._iteration.rows is None
-
-
 def test_features_held_row_by_row_have_the_same_products():
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.random((30, 12)) * (rng.random((30, 12)) < 0.3))
@@ -253,18 +209,6 @@ def test_features_held_row_by_row_have_the_same_products():
         np.testing.assert_allclose(rows.combine(mu), features.combine(mu), atol=1e-12)
         some = np.array([3, 7, 29])
         np.testing.assert_allclose(rows.some(some).combine(mu), features.combine(mu)[:, some], atol=1e-12)
-
-
-def test_where_nothing_can_be_learnt_one_step_says_so():
-    rng = np.random.default_rng(0)
-    problem, _ = problem_of(rng.standard_normal((40, 5)), np.arange(40) % 2, 2, radius=50.0)
-    solution = first_order.first_order(problem, SETTINGS)
-    assert solution.upper == 0.5
-    assert solution.lower == pytest.approx(0.5, abs=1e-12)
-    assert len(solution.history) == 1
-    assert not solution.mu.any()
-    zero, _ = problem_of(np.zeros((6, 2)), np.arange(6) % 2, 2, fit_intercept=False)
-    assert first_order.first_order(zero, SETTINGS).upper == 0.5
 
 
 def test_the_classifier_and_what_is_built_on_it():
@@ -318,13 +262,6 @@ def test_a_tolerance_out_of_reach_ends_with_a_warning_and_valid_bounds():
     exact = MinimaxRiskClassifier().fit(study.data, study.target).worst_case_error_
     assert model.worst_case_error_lower_ <= exact <= model.worst_case_error_
     assert verify(model, study.data, study.target).valid
-
-
-def test_without_max_iter_the_budget_ends_it(monkeypatch):
-    monkeypatch.setattr(first_order, "BUDGET", 25)
-    study = make_expression(40, 60, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="after 25 iterations"):
-        MinimaxRiskClassifier("first-order", gap_tol=1e-9).fit(study.data, study.target)
 
 
 def test_default_tolerances():

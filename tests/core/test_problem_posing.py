@@ -53,16 +53,6 @@ def test_choices_of_the_caller(coding, standardize, fit_intercept, is_known):
     assert known.radii is posed.radii
 
 
-def test_a_copy_if_asked_for_and_what_is_not_asked_for():
-    data = some_data(2)
-    kinds = {True: DenseFeatures, "auto": DenseFeatures, False: ImplicitFeatures}
-    for copy, kind in kinds.items():
-        assert isinstance(pose(data, copy=copy, **CHOICES).problem.features, kind)
-    by_default = pose(data, **CHOICES).problem
-    assert isinstance(by_default.features, DenseFeatures)
-    assert not by_default.marginal.is_known
-
-
 def test_rules_that_have_something_to_share_share_it():
     data = some_data(2)
     data.weights[:] = 1.0
