@@ -20,6 +20,7 @@ from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap, UnionBound
+from problems import some_problem
 from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
 SETTINGS = EngineSettings("auto")
@@ -122,6 +123,25 @@ def test_same_bits_in_any_company(n_classes):
         assert np.array_equal(together[5:6], function(items[5:6]))
 
 
+@pytest.mark.parametrize("enough", [Enough(1e-3), Enough(np.inf, 0.2)])
+def test_bounds_do_not_depend_on_the_problems_beside(enough):
+    problems = [some_problem(seed, 36, 50, 4, radius=radius) for seed, radius in enumerate((0.3, 1.0, 2.0))]
+    together = dispatch.bound_minimax_risks(problems, SETTINGS, enough)
+    assert together == [dispatch.bound_minimax_risks([each], SETTINGS, enough)[0] for each in problems]
+
+
+@pytest.mark.parametrize("marginal", ["free", "empirical"])
+def test_noise_of_unequal_classes_is_bounded_by_the_most_common_one(marginal):
+    """Always naming it is a rule, of whose error the bound is known."""
+    X, labels = np.random.default_rng(1).standard_normal((60, 20)), np.repeat([0, 1, 2], [45, 9, 6])
+    model = MinimaxRiskClassifier(radius=3.0, marginal=marginal)
+    found = permutation_test(model, X, labels, 19, random_state=0)
+    share = 45 / 60
+    nothing_learned = 1.0 - share + 3.0 * np.sqrt(share * (1.0 - share) / 60)
+    np.testing.assert_allclose([found.statistic, *found.null_distribution], nothing_learned, atol=1e-12)
+    assert found.pvalue == 1.0
+
+
 @pytest.mark.parametrize("kind", ["thin", "sparse", "close", "known"])
 def test_problems_of_all_kinds_are_bounded(kind):
     """Those that cannot share a loop are solved alone."""
@@ -191,6 +211,11 @@ def assert_same_problem(found, expected, tolerance=1e-12):
         np.testing.assert_allclose(
             getattr(found.problem, name), getattr(expected.problem, name), rtol=tolerance, atol=tolerance
         )
+    np.testing.assert_array_equal(found.instances.p_hat, expected.instances.p_hat)
+    for name in ("coding", "n_instances"):
+        assert getattr(found.problem, name) == getattr(expected.problem, name)
+    assert found.problem.marginal.is_known == expected.problem.marginal.is_known
+    assert found.problem.scale.has_intercept == expected.problem.scale.has_intercept
     assert found.radii.factor == pytest.approx(expected.radii.factor, rel=1e-10)
     every = np.arange(expected.problem.features.shape[1])
     np.testing.assert_allclose(
@@ -202,7 +227,18 @@ def assert_same_problem(found, expected, tolerance=1e-12):
 
 
 RULES = {"number": Multiple(1.5), "union": UnionBound(0.95), "bootstrap": MultiplierBootstrap(0.95, 200, 0)}
-KINDS = ["plain", "weights", "importance", "repeated", "label", "groups", "classes", "sparse"]
+KINDS = [
+    "plain",
+    "weights",
+    "importance",
+    "repeated",
+    "label",
+    "groups",
+    "classes",
+    "sparse",
+    "implicit",
+    "array-api",
+]
 
 
 def awkward_data(kind, rng):
@@ -226,33 +262,47 @@ def awkward_data(kind, rng):
     return data
 
 
+@pytest.fixture
+def elsewhere(request):
+    """Data of the kind "array-api" as arrays of another library."""
+
+    def moved(kind, data):
+        if kind != "array-api":
+            return data
+        return replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
+
+    return moved
+
+
 WITH_RULES = [*((kind, "number") for kind in KINDS), ("plain", "union"), ("importance", "bootstrap")]
 
 
 @pytest.mark.parametrize(("kind", "rule"), WITH_RULES)
-def test_other_labels_are_posed_as_from_the_start(kind, rule):
-    rng = np.random.default_rng(2)
-    data = awkward_data(kind, rng)
+@pytest.mark.parametrize("choices", [{}, {"coding": "one-hot", "marginal_is_known": True}])
+def test_other_labels_are_posed_as_from_the_start(kind, rule, choices, elsewhere):
+    rng, choices = np.random.default_rng(2), CHOICES | choices | {"copy": kind != "implicit"}
+    data = elsewhere(kind, awkward_data(kind, rng))
     others = permuted(data, rng, 3)
     if kind == "groups":
         others = [replace(data, labels=rng.permutation(np.arange(16) % 2)[data.groups]) for _ in range(3)]
-    found = pose(data, rule=RULES[rule], **CHOICES).relabelled([data, *others], RULES[rule])
+    found = pose(data, rule=RULES[rule], **choices).relabelled([data, *others], RULES[rule])
     for other, posed in zip([data, *others], found, strict=True):
-        assert_same_problem(posed, pose(other, rule=RULES[rule], **CHOICES))
+        assert_same_problem(posed, pose(other, rule=RULES[rule], **choices))
 
 
 @pytest.mark.parametrize(("kind", "rule"), [*WITH_RULES, ("constant", "number"), ("outlier", "number")])
-@pytest.mark.parametrize("choices", [{}, {"standardize": False, "fit_intercept": False}])
-def test_parts_are_posed_as_from_the_start(kind, rule, choices):
-    rng, choices = np.random.default_rng(4), CHOICES | choices
+@pytest.mark.parametrize("choices", [{}, PLAIN, {"coding": "one-hot", "marginal_is_known": True}])
+def test_parts_are_posed_as_from_the_start(kind, rule, choices, elsewhere):
+    rng, choices = np.random.default_rng(4), CHOICES | choices | {"copy": kind != "implicit"}
     data = awkward_data(kind, rng)
     if kind == "constant":  # on the parts that leave out the first row
         data.X[1:, :3] = 5.0 if choices["standardize"] else 0.0
     if kind == "outlier":  # beside which the others have no digits left
         data.X[0, 0] = 1e20
+    data = elsewhere(kind, data)
     chosen = [np.setdiff1d(np.arange(32), [2 * i, 2 * i + 1]) for i in range(4)]
     whole = pose(data, rule=Multiple(1.0), **choices)
-    options = {"rule": RULES[rule], "standardize": choices["standardize"], "copy": "auto"}
+    options = {"rule": RULES[rule], "standardize": choices["standardize"], "copy": choices["copy"]}
     found = pose_parts(whole, data, chosen, **options)
     for rows, posed in zip(chosen, found, strict=True):
         assert_same_problem(posed, pose(data.part(rows), rule=RULES[rule], **choices))

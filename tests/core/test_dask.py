@@ -30,6 +30,7 @@ from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.solvers import InteriorPoint
+from problems import assert_same_answers
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -177,6 +178,17 @@ def test_moments_and_scales_are_those_of_a_copy(change, standardize):
     np.testing.assert_allclose(features.correlate(weights), expected.correlate(weights), atol=1e-10)
 
 
+def test_every_question_is_answered_as_in_memory():
+    """Those that other tests reach on few ways."""
+    data = check_training_data(MinimaxRiskClassifier(), da.from_array(X, chunks=(25, 170)), Y)
+    instances, options = distinct_instances(data), {"standardize": True, "fit_intercept": True}
+    found, wanted = (
+        container(table, instances, **options)[:2]
+        for container, table in ((dask_features, data.X), (dense_features, as_table(X)))
+    )
+    assert_same_answers(found, wanted, instances, rtol=1e-10, atol=1e-10)
+
+
 def test_no_variance_is_below_zero_by_rounding():
     """Every order of a sum leaves another error, here more of the square of the mean than of the squares."""
     deviations = np.array([[[3e-16], [0.0]], [[1e-31], [0.0]]])
@@ -186,41 +198,10 @@ def test_no_variance_is_below_zero_by_rounding():
     np.testing.assert_array_equal(variance, 0.0)
 
 
-def test_every_question_is_answered_as_in_memory():
-    """Those that other tests reach on few ways."""
-    data = check_training_data(MinimaxRiskClassifier(), da.from_array(X, chunks=(25, 170)), Y)
-    instances = distinct_instances(data)
-    options = {"standardize": True, "fit_intercept": True}
-    features, _, _ = dask_features(data.X, instances, **options)
-    expected, _, _ = dense_features(as_table(X), instances, **options)
-    random = np.random.default_rng(0)
-    few, many = np.zeros((2, 501)), random.normal(size=(2, 501))
-    few[:, [0, 3, 200, 499]] = random.normal(size=(2, 4))
-    for coefficients in (few, many):
-        np.testing.assert_allclose(features.combine(coefficients), expected.combine(coefficients), atol=1e-10)
-    columns = np.array([499, 0, 3, 200, 3])
-    np.testing.assert_allclose(features.columns(columns), expected.columns(columns), atol=1e-12)
-    rows, after = np.array([40, 2, 17]), random.normal(size=(2, 501))
-    np.testing.assert_allclose(
-        features.some_rows(rows, after=after).values, expected.some_rows(rows, after=after).values, atol=1e-12
-    )
-    shares = sparse.csr_array(np.kron(np.eye(30), [[0.25, 0.75]]))
-    averaged, means = features.averaged(shares), expected.averaged(shares)
-    weights = random.normal(size=(3, 30))
-    np.testing.assert_allclose(averaged.correlate(weights), means.correlate(weights), atol=1e-11)
-    np.testing.assert_allclose(
-        averaged.means_of(np.square, weights), means.means_of(np.square, weights), atol=1e-10
-    )
-    p_hats = [random.permuted(instances.p_hat, axis=1) + 1e-3 for _ in range(2)]
-    for found, wanted in zip(features.class_moments(p_hats), expected.class_moments(p_hats), strict=True):
-        np.testing.assert_allclose(found.mean, wanted.mean, atol=1e-12)
-        np.testing.assert_allclose(found.variance, wanted.variance, rtol=1e-10, atol=1e-14)
-
-
 # What stays where.
 
 
-def test_chunks_are_kept_where_they_fit(monkeypatch):
+def test_chunks_are_kept_where_they_fit():
     data, n_reads = da.from_array(X, chunks=(60, 250)), 0
 
     def read(chunk):
@@ -232,14 +213,6 @@ def test_chunks_are_kept_where_they_fit(monkeypatch):
     with dask.config.set({"minimaxrisk.persist": True}):
         n_passes = MinimaxRiskClassifier().fit(lazy, Y).n_passes_
     assert n_reads == 2 < n_passes
-    n_reads = 0
-    monkeypatch.setattr(dask_arrays, "_free_memory", lambda data: 1.9 * X.nbytes)
-    MinimaxRiskClassifier().fit(lazy, Y)
-    assert n_reads > 2 * n_passes
-    n_reads = 0
-    monkeypatch.setattr(dask_arrays, "_free_memory", lambda data: 2.1 * X.nbytes)
-    MinimaxRiskClassifier().fit(lazy, Y)
-    assert n_reads == 2
 
 
 def test_a_worker_that_is_killed_is_survived(on_cluster, in_memory):

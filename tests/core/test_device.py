@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
-from scipy import sparse
 
 from minimaxrisk import (
     ClippedScaler,
@@ -19,7 +18,6 @@ from minimaxrisk._utils.arrays import to_numpy
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space
-from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.features import device
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.features.device import DeviceFeatures, device_features
@@ -27,6 +25,7 @@ from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
+from problems import assert_same_answers
 
 pytest.importorskip("array_api_compat")
 pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
@@ -68,10 +67,10 @@ def study():
     return made.data, made.target
 
 
-def a_difficult_study(rng, n=30, d=70, n_classes=3):
+def a_difficult_study(rng, n=30, d=70):
     """Repeated rows, a constant column, a column that is the label, weights of zero, columns of all sizes."""
     X = rng.normal(size=(n, d)) * rng.uniform(0.1, 30.0, d) + rng.uniform(-5e4, 5e4, d)
-    y = np.arange(n) % n_classes
+    y = np.arange(n) % 2
     X[:, 5], X[7], X[:, 6] = 3.0, X[3], y
     weights = rng.integers(0, 3, n).astype(float)
     weights[:6] = 1.0
@@ -89,34 +88,16 @@ def test_answers_are_those_of_the_copy(elsewhere, fit_intercept, standardize):
     copied, moments, scale = dense_features(as_table(X), instances, **options)
     there, their_moments, their_scale = device_features(elsewhere(X), instances, **options)
     assert there.shape == copied.shape
-    n, d = copied.shape
-    v, mu = rng.normal(size=(6, n)), rng.normal(size=(3, d))
-    few = np.where(np.arange(d) % 9 == 0, mu, 0.0)
-    shares = np.asarray(instances.p_hat / instances.p_hat.sum(axis=1, keepdims=True))
-    some = np.array([0, 3, d - 1])
-    chosen = np.array([4, 1])
-    after = rng.normal(size=(2, d))
-    rows = sparse.csr_array(shares)
-    (again,), (expected,) = there.class_moments([instances.p_hat]), copied.class_moments([instances.p_hat])
+    assert_same_answers((there, their_moments), (copied, moments), instances, rtol=1e-9, atol=1e-9)
+    v, some = rng.normal(size=(1, len(instances.rows))), np.array([0, 3, 42])
     pairs = [
         (their_scale.shift, scale.shift),
         (their_scale.scale, scale.scale),
-        (to_numpy(their_moments.mean), moments.mean),
-        (to_numpy(their_moments.variance), moments.variance),
-        (to_numpy(again.mean), expected.mean),
-        (to_numpy(again.variance), expected.variance),
-        (there.correlate(v), copied.correlate(v)),
-        (there.correlate_roughly(v[:1]), copied.correlate(v[:1])),
-        (there.combine(mu), copied.combine(mu)),
-        (there.combine(few), copied.combine(few)),
-        (there.means_of(abs, v), copied.means_of(abs, v)),
-        (there.columns(some), copied.columns(some)),
-        (there.averaged(rows).columns(some), copied.averaged(rows).columns(some)),
-        (there.some_rows(chosen, after=after).values, copied.some_rows(chosen, after=after).values),
+        (there.correlate_roughly(v), copied.correlate(v)),
         (there.shifted_columns(some)[0].toarray(), copied.columns(some)),
     ]
-    for i, (found, wanted) in enumerate(pairs):
-        assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9), i
+    for found, wanted in pairs:
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
@@ -202,8 +183,7 @@ def test_many_instances_several_classes_weights_groups_known_masses(elsewhere):
         (y[:60], {}, {}),
         (three, {}, {"sample_weight": rng.integers(1, 4, 60)}),
         (y[:60], {}, {"groups": pairs}),
-        (y[:60], {"marginal": "empirical", "class_weight": {0: 1.0, 1: 2.0}}, {}),
-        (y[:60], {"coding": "one-hot", "radius": 0.5}, {"X_unlabeled": more}),
+        (y[:60], {"class_weight": {0: 1.0, 1: 2.0}}, {"X_unlabeled": more}),
         (y[:60], {"solver": "first-order"}, {}),
         (y[:60], {"solver": "constraint-generation", "radius": "bonferroni"}, {}),
     ]
@@ -230,22 +210,11 @@ def test_the_matrix_of_moments_is_made_on_the_device(elsewhere):
 
 
 @pytest.mark.parametrize("elsewhere", ELSEWHERE)
-def test_what_takes_many_fits(elsewhere, study):
+def test_ensembles_and_bootstrapped_radii(elsewhere, study):
     X, y = study
     Z = elsewhere(X)
-    here, there = (
-        permutation_test(MinimaxRiskClassifier(), values, y, 12, random_state=0, gap_tol=1e-4)
-        for values in (X, Z)
-    )
-    assert there.statistic == pytest.approx(here.statistic, abs=1e-4)
-    assert np.allclose(there.null_distribution, here.null_distribution, atol=1e-7)
-    assert there.pvalue == here.pvalue
-    here, there = (
-        MinimaxRiskEnsembleClassifier(subsample=0.5, n_estimators=16, gap_tol=1e-4, random_state=0).fit(
-            values, y
-        )
-        for values in (X, Z)
-    )
+    options = {"subsample": 0.5, "n_estimators": 16, "gap_tol": 1e-4, "random_state": 0}
+    here, there = (MinimaxRiskEnsembleClassifier(**options).fit(values, y) for values in (X, Z))
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert isinstance(there.predict(Z), type(Z))
     assert np.allclose(to_numpy(there.predict_proba(Z)), here.predict_proba(X), atol=1e-7)
@@ -254,7 +223,6 @@ def test_what_takes_many_fits(elsewhere, study):
         MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=200).fit(values, y) for values in (X, Z)
     )
     assert there.radius_ == pytest.approx(here.radius_, rel=1e-9)
-    assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert there.coverage_remarks_ == here.coverage_remarks_
 
 

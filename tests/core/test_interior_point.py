@@ -24,60 +24,13 @@ from problems import problem_of, some_problem
 SETTINGS = EngineSettings("interior-point")
 
 
-def constraints_of(problem):
-    return moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
-
-
-def nearest(constraints, k, *besides):
-    (chosen,) = constraints.nearest(k, [np.array(besides, dtype=np.intp)], alike=False)
-    return constraints.working_set(0, chosen)
-
-
-# --- the constraints ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_positions_follow_the_moments(coding):
-    problem = some_problem(n_classes=2, coding=coding)
-    rng = np.random.default_rng(1)
-    constraints = constraints_of(problem)
-    constraints.begin()
-    w = problem.centre.copy()
-    for _ in range(3):
-        direction = rng.dirichlet(np.ones(w.size)).reshape(w.shape) - w
-        lengths = constraints.longest_step(problem.coding.encode(direction)[None])
-        furthest = float(lengths[0, 0])
-        at_furthest = np.abs(problem.moments_of(w + furthest * direction) - problem.tau) / problem.lam
-        assert at_furthest.max() == pytest.approx(1.0, abs=1e-9)
-        constraints.advance(0.5 * lengths)
-        ahead = ((problem.moments_of(w + direction) - problem.tau) / problem.lam).ravel()
-        w = w + 0.5 * furthest * direction
-        position = ((problem.moments_of(w) - problem.tau) / problem.lam).ravel()
-        everything = nearest(constraints, problem.n_components)
-        np.testing.assert_allclose(everything.position, position, atol=1e-12)
-        some = nearest(constraints, 5, 3, 7)
-        # Nearest here, or where the whole step would have ended.
-        expected = set(np.argsort(-np.maximum(np.abs(position), np.abs(ahead)))[:5]) | {3, 7}
-        assert some.components.tolist() == sorted(expected)
-        np.testing.assert_allclose(some.position, position[some.components], atol=1e-12)
-        np.testing.assert_allclose(some.target * some.radius, problem.tau.ravel()[some.components])
-        mu = np.zeros_like(problem.tau)
-        mu.ravel()[some.components] = np.arange(len(some)) / some.radius
-        combined = problem.features.combine(mu)
-        np.testing.assert_allclose(some.scores(np.arange(len(some))), combined, atol=1e-10)
-        moments = problem.features.correlate(problem.coding.encode(direction)) / problem.lam
-        np.testing.assert_allclose(
-            some.moments(problem.coding.encode(direction)), moments.ravel()[some.components], atol=1e-10
-        )
-
-
 # --- the Newton systems -------------------------------------------------------------------------------
 
 
 def all_constraints(problem):
-    constraints = constraints_of(problem)
+    constraints = moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
     constraints.begin()
-    return nearest(constraints, problem.n_components)
+    return constraints.working_set(0, np.arange(problem.n_components))
 
 
 def perturbed(system, rng, decades):

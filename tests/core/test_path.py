@@ -14,11 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
 from minimaxrisk._utils.rounding import at_most
-from minimaxrisk.engines.radius_path import homotopy
 from minimaxrisk.engines.radius_path import radii as engine
 from minimaxrisk.engines.radius_path.homotopy import HomotopyError
-from minimaxrisk.engines.radius_path.radii import Envelope
-from minimaxrisk.solvers import ConstraintGeneration
 
 RADII = np.geomspace(0.2, 6.0, 4)
 
@@ -107,15 +104,6 @@ def test_weights_of_samples_and_classes():
     )
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
-def test_features_that_equal_the_label():
-    # Radii of zero, which every radius leaves at their smallest value.
-    X, y = random_data(6, d=5, n_classes=3)
-    X[:, 0] = y == 0
-    models = fits(X, y, RADII, solver=ConstraintGeneration(epsilon=1e-9))
-    check_against_fits(minimax_risk_path(X, y, RADII), models)
-
-
 def test_order_and_repetition_are_those_of_the_caller():
     X, y = random_data(8)
     mixed = [2.0, 0.5, 5.0, 0.5, 1.0]
@@ -126,14 +114,6 @@ def test_order_and_repetition_are_those_of_the_caller():
     assert np.array_equal(path.lower, ascending.lower[order])
     assert np.array_equal(path.coefs, ascending.coefs[order])
     assert np.array_equal(path.n_features, ascending.n_features[order])
-
-
-def test_one_radius():
-    X, y = random_data(8)
-    path = minimax_risk_path(X, y, [1])
-    check_against_fits(path, fits(X, y, [1.0]))
-    assert path.bounds(1.0) == pytest.approx((path.lower[0], path.worst_case_error[0]), rel=1e-14)
-    assert minimax_risk_path(X, y, [1], breakpoints=True).breakpoints.size == 0
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -154,34 +134,6 @@ def test_bounds_hold_between_the_radii(n_classes, breakpoints):
     risk = minimax_risk_path(X, y, np.linspace(0.3, 4.0, 8)).worst_case_error
     assert (np.diff(risk) >= -1e-9).all()
     assert (np.diff(risk, 2) <= 1e-9).all()
-
-
-@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
-def test_exchanges_of_rows_and_columns_leave_what_is_computed_afresh(monkeypatch, n_classes, coding):
-    real, n_checked = homotopy._Walk.pivot, 0
-
-    def pivot(walk):
-        nonlocal n_checked
-        real(walk)
-        k, exchanged = walk._k, (walk._tableau.copy(), walk._row, walk._room.copy(), walk._mu.copy())
-        slack, atoms = walk._slack_of_atoms.copy(), np.argsort(walk.vertex.atoms)
-        inverse = walk.vertex.inverse
-        walk._refresh(walk.vertex)
-        tableau, row, room, mu = exchanged
-        rows, afresh = np.argsort(row, kind="stable"), np.argsort(walk._row, kind="stable")
-        is_moment = np.sort(row) < len(walk.near.components)
-        assert walk._k == k
-        assert np.allclose(walk.vertex.inverse[atoms], inverse[atoms], atol=1e-8)
-        assert np.allclose(walk._tableau[afresh, :k][is_moment], tableau[rows, :k][is_moment], atol=1e-8)
-        assert np.allclose(walk._room[:, afresh][:, is_moment], room[:, rows][:, is_moment], atol=1e-8)
-        assert np.allclose(walk._mu[:k], mu[:k], atol=1e-8)
-        assert np.allclose(walk._slack_of_atoms, slack, atol=1e-8)
-        n_checked += 1
-
-    monkeypatch.setattr(homotopy._Walk, "pivot", pivot)
-    X, y = random_data(21, n=16, d=12, n_classes=n_classes)
-    minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True, coding=coding)
-    assert n_checked > 10
 
 
 def brute_force_breakpoints(X, y, low, high):
@@ -230,17 +182,6 @@ def test_breakpoints_without_following_the_vertex(always_afresh, monkeypatch, n_
     monkeypatch.undo()
     followed = minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True)
     assert followed.bounds(np.linspace(0.5, 3.0, 50))[1] == pytest.approx(upper, abs=1e-7)
-
-
-def test_lower_bounds_where_radii_meet_their_smallest_value():
-    # Chords would need a concave R*; steps need only that it never falls.
-    nodes = {"radii": np.array([1.0, 2.0]), "lower": np.array([0.1, 0.3])}
-    lines = {"at_smallest": np.array([0.1, 0.2]), "at_largest": np.array([0.4, 0.3])}
-    asked = np.array([1.0, 1.5, 2.0])
-    assert Envelope(**nodes, **lines, is_concave=True).bounds(asked)[0] == pytest.approx([0.1, 0.2, 0.3])
-    assert Envelope(**nodes, **lines, is_concave=False).bounds(asked)[0] == pytest.approx([0.1, 0.1, 0.3])
-    place, value = Envelope(**nodes, **lines, is_concave=True).breakpoints()
-    assert (place, value) == (pytest.approx([1.5]), pytest.approx([0.25]))
 
 
 def test_lower_bounds_hold_where_the_radii_pass_their_smallest_value():

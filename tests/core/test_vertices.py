@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.engines.interior_point import engine, parametric_simplex, vertices
+from minimaxrisk.engines.interior_point import engine, vertices
 from minimaxrisk.engines.interior_point.parametric_simplex import (
     Basis,
     ParametricSimplexError,
@@ -126,47 +124,6 @@ def test_parametric_simplex_finds_the_optimum_from_any_basis():
     # The others have no optimum, or a first basis that is none.
     assert len(failed) > 3
     assert all(status == 2 or "singular" in message for status, message in failed)
-
-
-def test_a_walk_keeps_its_invariants():
-    """Values, activities and inverse are updated by four kinds of pivots; each against what it stands for."""
-    rng = np.random.default_rng(1)
-    kinds = Counter()
-    for trial in range(15):
-        A, b, guess = random_program(rng, 3 * trial + 1)
-        walk = parametric_simplex._Walk(A, b, guess, len(guess.rows) + 60)
-        for _ in range(60):
-            event = walk.next_event()
-            if event is None:
-                break
-            before = walk.k, walk.rows.members[: walk.k].copy(), walk.columns.members[: walk.k].copy()
-            try:
-                walk.pivot(*event)
-            except ParametricSimplexError:
-                break
-            k, rows, columns = walk.k, walk.rows, walk.columns
-            if k != before[0]:
-                kinds["grows" if k > before[0] else "shrinks"] += 1
-            else:
-                same = np.array_equal(before[1], rows.members[:k])
-                same &= np.array_equal(before[2], columns.members[:k])
-                kinds["crosses" if same else "replaces"] += 1
-            square = A[np.ix_(rows.members[:k], columns.members[:k])]
-            np.testing.assert_allclose(walk._inverse[:k, :k] @ square, np.eye(k), atol=1e-6)
-            t = np.array([[1.0, walk._t]])
-            u = np.zeros(A.shape[1])
-            u[columns.members[:k]] = (t @ columns.value[:, :k])[0]
-            np.testing.assert_allclose((t @ rows.activity)[0], A @ u - b, atol=1e-6)
-            v = np.zeros(len(b))
-            v[rows.members[:k]] = (t @ rows.value[:, :k])[0]
-            np.testing.assert_allclose((t @ columns.activity)[0], v @ A, atol=1e-6)
-            for side in (rows, columns):
-                now = (t @ side.activity)[0]
-                assert (now <= 1.0 + walk._t * side.above + 1e-6).all()
-                assert (-now <= 1.0 + walk._t * side.below + 1e-6).all()
-                assert (side.skew * side.sign[:k] * (t @ side.value[:, :k])[0] >= -1e-6).all()
-                assert np.array_equal(np.sort(side.members[:k]), np.flatnonzero(side.is_member))
-    assert min(kinds[kind] for kind in ("grows", "shrinks", "replaces", "crosses")) > 5
 
 
 def test_records_of_a_model_tell_the_way():

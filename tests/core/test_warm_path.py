@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import reference
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.radius_path.radii import RadiusFamily, radius_path, solve_afresh
-from minimaxrisk.engines.solution import EngineSettings
 from problems import problem_of
 
 RADII = 0.6 * 1.15 ** np.arange(5)
@@ -49,6 +50,15 @@ def test_as_from_the_beginning(options):
         assert warm.upper == pytest.approx(cold.upper, abs=1e-9)
         assert warm.lower <= cold.upper + 1e-12
         assert warm.upper - warm.lower <= 1e-8
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4])
+def test_wide_gaps_are_kept(gap):
+    family = replace(family_of(3), gap=gap)
+    for one in radius_path(family, RADII[::-1], everywhere=False):
+        exact = solve_afresh(family, one.radius).upper
+        assert one.lower - 1e-12 <= exact <= one.upper + 1e-9
+        assert one.upper - one.lower <= gap
 
 
 def test_radii_that_hardly_differ_and_radii_that_differ_much():
