@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, solvers, verify
-from minimaxrisk.datasets import make_text
+from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import coarse_start, dispatch
+from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
@@ -68,18 +69,44 @@ def test_instances_left_out_wrongly_come_back(always, monkeypatch):
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
 
 
-@pytest.mark.parametrize("radius", [1.0, 60.0])
-def test_a_wide_tolerance_ends_with_bounds_within_it(radius):
-    """So many words that steps alone are cheaper; with the larger radius nothing can be learned."""
-    problem = text_problem(2500, 3000, radius=radius)
+def test_a_beginning_that_gets_stuck_is_left(monkeypatch):
+    """It starts again without one, and finds the optimum."""
+    problem = text_problem()
+    start, run = coarse_start.coarse_start(problem, SETTINGS, None), engine._Search.run
+    monkeypatch.setattr(engine._Search, "run", lambda s, m: "stuck" if s.began_warm else run(s, m))
+    solution = interior_point(problem, SETTINGS, start=start.on_all(problem))
+    assert solution.solver == "interior-point"
+    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
+
+
+def test_a_wide_tolerance_ends_with_bounds_within_it():
+    """So many words that steps alone are cheaper."""
+    problem = text_problem(2500, 3000)
     solution = dispatch.solve_minimax_risk(problem, EngineSettings("auto", gap_tol=1e-3))
     assert solution.converged
     assert solution.upper - solution.lower <= 1e-3
     assert solution.upper == upper_bound(problem, problem.objective, solution.mu)
     assert lower_bound(problem, problem.objective, solution.distribution).bound == solution.lower
-    if radius > 1.0:
-        assert solution.upper == 0.5
-        assert not solution.mu.any()
+
+
+def test_nothing_to_learn(always):
+    solution = dispatch.solve_minimax_risk(text_problem(radius=60.0), SETTINGS)
+    assert solution.converged
+    assert solution.upper == 0.5
+    assert not solution.mu.any()
+
+
+def test_the_steps_are_for_sparse_free_problems_with_one_block_and_no_radius_of_zero(always):
+    study = make_expression(40, 60, random_state=0)
+    three = np.arange(40) % 3
+    for X, y, n_classes, options in (
+        (study.data, study.target, 2, {}),
+        (sparse.csr_array(study.data), three, 3, {}),
+        (sparse.csr_array(study.data), study.target, 2, {"marginal_is_known": True}),
+        (sparse.csr_array(study.data), study.target, 2, {"radius": 0.0}),
+    ):
+        problem, _ = problem_of(X, y, n_classes, **options)
+        assert not coarse_start.is_worth_a_coarse_start(problem)
 
 
 @pytest.mark.parametrize("max_iter", [1, 5, 15])

@@ -190,6 +190,16 @@ def test_features_held_row_by_row_have_the_same_products():
         np.testing.assert_allclose(rows.some(some).combine(mu), features.combine(mu)[:, some], atol=1e-12)
 
 
+def test_where_nothing_can_be_learnt_one_step_says_so():
+    rng = np.random.default_rng(0)
+    problem, _ = problem_of(rng.standard_normal((40, 5)), np.arange(40) % 2, 2, radius=50.0)
+    solution = first_order.first_order(problem, SETTINGS)
+    assert (solution.upper, len(solution.history)) == (0.5, 1)
+    assert not solution.mu.any()
+    zero, _ = problem_of(np.zeros((6, 2)), np.arange(6) % 2, 2, fit_intercept=False)
+    assert first_order.first_order(zero, SETTINGS).upper == 0.5
+
+
 def test_the_classifier_and_what_is_built_on_it():
     study = make_expression(60, 150, n_informative=10, effect=1.5, random_state=0)
     X, y = sparse.csr_array(study.data), study.target
