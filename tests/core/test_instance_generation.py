@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.engines import instance_generation
+from minimaxrisk.engines import dispatch, instance_generation
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
@@ -153,6 +153,36 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
     np.testing.assert_allclose(spread.sum(), 1.0)
     mu = rng.standard_normal(problem.tau.shape)
     assert upper_bound(sub, BayesError(), mu) <= upper_bound(problem, BayesError(), mu) + 1e-13
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounds_without_end_are_followed_by_all_instances(n_classes, monkeypatch):
+    for name, value in {
+        "MOST_VERTICES": 1,
+        "MOST_REPEATS": 1,
+        "FEWEST": 0.5,
+        "STAYS": 1.0,
+        "COMES": 1.3,
+    }.items():
+        monkeypatch.setattr(instance_generation, name, value)
+    problem = tall_problem(11, n=200, d=4, n_classes=n_classes)
+    expected = interior_point(problem, SETTINGS)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
+    assert solution.converged
+    assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
+    np.testing.assert_allclose(solution.mu, expected.mu, atol=1e-9)
+    assert_is_one_history(solution, expected.upper)
+
+
+def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
+    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
+    problem = tall_problem(15)
+    optimum = interior_point(problem, SETTINGS).upper
+    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Enough(1e-3))
+    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
+    # The vertex, from all instances, is better than what was asked for.
+    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))
+    assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
 
 
 # --- the history of the whole problem -----------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -84,6 +86,28 @@ def test_rough_answers_are_as_near_as_asked_for(radius):
     assert bounds.lower <= expected.upper <= bounds.upper <= expected.lower + 1e-3
     (near,) = dispatch.approach_minimax_risks([problem], EngineSettings("auto", gap_tol=1e-4))
     assert -1e-12 <= upper_bound(problem, problem.objective, near) - expected.upper <= 1e-4
+
+
+def test_without_a_vertex_bounds_hold(monkeypatch):
+    monkeypatch.setattr("minimaxrisk.engines.moment_space.engine.MOST_PIVOTS", 0)
+    problem = problem_of(*study(0, 90, 6, 3), 0.5)
+    found, expected = moment_space(problem, EngineSettings("auto")), full_lp(problem, problem.objective)
+    assert found.upper == pytest.approx(expected.upper, abs=1e-6)
+    assert found.lower <= expected.upper + 1e-10
+
+
+def test_others_go_on_where_it_does_not_converge(monkeypatch):
+    X, y = study(1, 3000, 4, 3)
+    expected = MinimaxRiskClassifier().fit(X, y)
+
+    def cut_short(problem, settings, monitor):
+        return moment_space(problem, replace(settings, max_iter=3), monitor)
+
+    monkeypatch.setattr(dispatch, "moment_space", cut_short)
+    model = MinimaxRiskClassifier().fit(X, y)
+    assert model.optimality_gap_ <= 1e-6
+    assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-6)
+    assert verify(model, X, y).valid
 
 
 def test_class_blocks_solve_the_matrix_that_they_stand_for():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -21,7 +23,7 @@ from minimaxrisk.engines.interior_point.vertices import (
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
-from problems import problem_of
+from problems import problem_of, some_problem
 
 SETTINGS = EngineSettings("interior-point")
 
@@ -124,6 +126,23 @@ def test_parametric_simplex_finds_the_optimum_from_any_basis():
     # The others have no optimum, or a first basis that is none.
     assert len(failed) > 3
     assert all(status == 2 or "singular" in message for status, message in failed)
+
+
+def test_where_highs_takes_too_many_pivots_the_gap_is_kept(monkeypatch):
+    """The history says that there is no vertex, and why."""
+    for way in ("candidates", "pushed"):
+        monkeypatch.setattr(vertices.VertexSearch, way, lambda self, *given, **options: iter(()))
+    problem = some_problem(12, n=60, d=300)
+    optimum = engine.interior_point(problem, SETTINGS)
+    assert optimum.history[-1]["vertex"] == "HiGHS"
+    monkeypatch.setattr(engine, "MOST_PIVOTS", 3)
+    monkeypatch.setattr(engine, "EXTRA_ITERATIONS", 0)
+    stopped = engine.interior_point(problem, replace(SETTINGS, gap_tol=5e-4))
+    last = stopped.history[-1]
+    assert (last["vertex"], last["n_pivots"]) == ("HiGHS gave up", 3)
+    assert stopped.converged
+    assert stopped.upper - stopped.lower <= 5e-4
+    assert stopped.lower <= optimum.upper + 1e-12 <= stopped.upper + 2e-12
 
 
 def test_records_of_a_model_tell_the_way():
