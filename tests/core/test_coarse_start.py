@@ -62,6 +62,16 @@ def test_two_thousand_random_problems_have_the_same_optimum(batch, always):
         check_random_problem(np.random.default_rng([2, batch, i]))
 
 
+@pytest.mark.parametrize("size", [(200, 150), (60, 600)])
+def test_instances_near_to_the_largest_score_take_part(size):
+    problem = text_problem(*size)
+    start = coarse_start.coarse_start(problem, SETTINGS, None)
+    scores = np.abs(problem.scores_of(start.found.mu)[0])
+    near = np.flatnonzero(scores >= (coarse_start.NEAR + 0.05) * scores.max())
+    assert len(near) > 10
+    assert np.isin(near, start.instances).all()
+
+
 def test_instances_left_out_wrongly_come_back(always, monkeypatch):
     monkeypatch.setattr(coarse_start, "NEAR", 0.999)
     problem = text_problem(200, 150)
