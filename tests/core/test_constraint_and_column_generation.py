@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
@@ -52,45 +50,6 @@ def test_it_ends_within_its_tolerance_of_the_whole_program(table, n_max):
     # What is added to epsilon_1 is the share of the features, epsilon_2 times the size of the coefficients.
     assert model.worst_case_error_ <= whole + 1.1e-2
     assert verify(model, *TABLES[table]).valid
-
-
-@pytest.mark.parametrize(
-    "parameters", [{}, {"coding": "one-hot"}, {"marginal": "empirical"}, {"fit_intercept": False}]
-)
-@pytest.mark.parametrize("table", ["two classes", "sparse"])
-def test_without_tolerance_it_is_exact(table, parameters):
-    whole = MinimaxRiskClassifier(FullLP(), **parameters).fit(*TABLES[table])
-    model = fitted(table, epsilon_1=0.0, n_max=50, **parameters)
-    assert model.worst_case_error_ == pytest.approx(whole.worst_case_error_, abs=1e-4)
-    assert model.worst_case_error_lower_ == pytest.approx(whole.worst_case_error_, abs=1e-4)
-
-
-def test_empirical_masses_of_several_classes_and_repeated_rows():
-    X, y = TABLES["three classes"]
-    X, y = np.vstack([X, X[:60]]), np.concatenate([y, y[10:70]])  # some rows with other labels
-    whole, model = (
-        MinimaxRiskClassifier(each, marginal="empirical").fit(X, y)
-        for each in (FullLP(), ConstraintAndColumnGeneration(epsilon_1=0.0))
-    )
-    assert model.worst_case_error_ == pytest.approx(whole.worst_case_error_, abs=1e-4)
-
-
-def test_a_sparse_table_is_the_same_as_a_dense_one():
-    X, y = TABLES["sparse"]
-    assert sparse.issparse(X)
-    solver = ConstraintAndColumnGeneration(epsilon_1=0.0, epsilon_2=0.0)
-    few, dense = (MinimaxRiskClassifier(solver).fit(each, y) for each in (X, X.toarray()))
-    assert few.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=1e-7)
-
-
-def test_programs_grow_by_what_is_violated():
-    """A few features and samples at a time take more programs to the same end."""
-    model = fitted("wide", n_max=20)
-    sizes = [record["n_features"] for record in model.history_]
-    assert sizes[0] == 20
-    assert (np.diff(sizes) <= 20).all()
-    assert sizes[-1] < 300
-    assert len(fitted("wide").history_) < len(sizes)
 
 
 def test_the_last_round_is_told():

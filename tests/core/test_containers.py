@@ -17,8 +17,6 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
-    error_bound,
-    minimax_risk_path,
     permutation_test,
     verify,
 )
@@ -32,6 +30,7 @@ from minimaxrisk.features.matrix import ClassMoments, FeatureMatrix
 from minimaxrisk.problem import pose
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData, check_training_data
+from problems import assert_same_answers
 
 N, D = 60, 900
 CONTAINERS = [
@@ -131,58 +130,6 @@ def test_a_fit_is_the_same_without_a_copy(container, study, expected, small_bloc
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(study[0]), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["memmap C", "memmap F", "zarr by columns", "zarr by rows", "float32 C"])
-def test_a_fit_is_the_same_with_a_copy(container, study, expected, small_blocks, name):
-    model = MinimaxRiskClassifier(copy=True).fit(container(name), study[1])
-    assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-9)
-    assert np.array_equal(model.selected_features_, expected.selected_features_)
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.parametrize(
-    "options", [{"radius": "bootstrap"}, {"marginal": "empirical"}, {"standardize": False}]
-)
-def test_other_problems_are_the_same(container, study, small_blocks, coding, options):
-    X, y = np.random.default_rng(3).normal(size=(N, 60)).astype(np.float32), study[1]
-    X[:, :3] += y[:, None]
-    weights, groups = 1.0 + np.arange(N) % 3, np.arange(N) // 2 * 2 + y
-    fits = [
-        MinimaxRiskClassifier(copy=copy, coding=coding, **options).fit(data, y, weights, None, groups)
-        for copy, data in ((True, X), (False, np.asfortranarray(X, dtype=float)), (False, X))
-    ]
-    for model in fits[1:]:
-        assert model.worst_case_error_ == pytest.approx(fits[0].worst_case_error_, abs=1e-7)
-        np.testing.assert_allclose(model.lambda_, fits[0].lambda_, rtol=1e-9)
-
-
-def questions(features, rng, p_hat):
-    """Everything that a container can be asked."""
-    n, d = features.shape
-    v, mu = rng.normal(size=(3, n)), rng.normal(size=(3, d))
-    few, some = np.where(np.arange(d) % 9 == 0, mu, 0.0), np.array([d - 1, 0, 3, 40, 41, 3])
-    shares = sparse.csr_array(p_hat / p_hat.sum(axis=1, keepdims=True))
-    moments, averaged = features.class_moments([p_hat])[0], features.averaged(shares)
-    (of_means,) = averaged.class_moments([np.diag([0.4, 0.6])])
-    return [
-        features.correlate(v),
-        features.combine(mu),
-        features.combine(few),
-        features.means_of(np.abs, v),
-        features.means_of(np.cos, v),  # which is not zero at zero
-        features.columns(some),
-        averaged.columns(some),
-        averaged.correlate(v[:, :2]),
-        averaged.combine(few),
-        averaged.means_of(np.cos, v[:, :2]),
-        averaged.some_rows(np.array([1, 1, 0]), after=mu[:2]).values,
-        averaged.averaged(sparse.csr_array([[0.5, 0.5]])).columns(some),
-        of_means.mean,
-        features.some_rows(np.array([4, 1]), after=mu[:2]).values,
-        moments.mean,
-        moments.variance,
-    ]
-
-
 # Zarr takes seconds for its many small reads; that columns are not scaled is seen with the others.
 AS_STORED = [
     pytest.param(name, scaled, marks=[pytest.mark.slow] if name.startswith("zarr") and not scaled else [])
@@ -190,16 +137,6 @@ AS_STORED = [
     if not name.startswith("CS")
     for scaled in (True, False)
 ]
-
-
-def assert_same_answers(one, other, instances, **tolerances):
-    """Of two pairs of features and moments."""
-    answers = [
-        [*questions(features, np.random.default_rng(2), instances.p_hat), moments.mean, moments.variance]
-        for features, moments in (one, other)
-    ]
-    for found, wanted in zip(*answers, strict=True):
-        np.testing.assert_allclose(found, wanted, **tolerances)
 
 
 @pytest.mark.parametrize(("name", "standardize"), AS_STORED)
@@ -343,35 +280,6 @@ def test_no_more_is_read_at_a_time_than_a_block(study, small_blocks, no_copies):
     assert X.largest <= 2500
 
 
-def test_what_takes_many_fits(container, study):
-    plain, y = study[0][:, :300], study[1]
-    X = container("zarr by columns", plain)
-    found, wanted = (
-        minimax_risk_path(data, y, [0.5, 1.0], copy=copy) for data, copy in ((X, False), (plain, True))
-    )
-    np.testing.assert_allclose(found.worst_case_error, wanted.worst_case_error, atol=1e-7)
-    found, wanted = (
-        permutation_test(MinimaxRiskClassifier(copy=copy), data, y, 2, random_state=0)
-        for data, copy in ((X, False), (plain, True))
-    )
-    np.testing.assert_allclose(found.null_distribution, wanted.null_distribution, atol=2e-3)
-
-
-@pytest.mark.parametrize("name", ["memmap C", "zarr by columns"])
-def test_what_reads_folds_into_memory(container, study, name):
-    X, (plain, y) = container(name), study
-    model = MinimaxRiskClassifier(copy=False, gap_tol=1e-2)
-    found, wanted = (
-        error_bound(model, data, y, method="holdout", random_state=0, test_size=0.3) for data in (X, plain)
-    )
-    assert found.value == wanted.value
-    found, wanted = (
-        permutation_test(model, data, y, 1, sample_weight=np.arange(N) % 3, random_state=0)
-        for data in (X, plain)
-    )
-    assert found.statistic == pytest.approx(wanted.statistic, abs=1e-2)
-
-
 def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "large_data.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
@@ -381,17 +289,6 @@ def test_the_example_of_the_page_runs(study, tmp_path, monkeypatch):
     names = {"y": study[1], "X_new": X}
     exec(code, names)
     assert names["verify"](names["model"], names["X"], names["y"]).valid
-
-
-def test_instances_without_labels(container, study):
-    X, y = study
-    more = container("memmap C")[:4]
-    model = MinimaxRiskClassifier()
-    found, wanted = (
-        model.fit(container("memmap C"), y, X_unlabeled=more),
-        MinimaxRiskClassifier().fit(X, y, None, X[:4]),
-    )
-    assert found.worst_case_error_ == pytest.approx(wanted.worst_case_error_, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -428,16 +325,6 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     assert re.search(says, " ".join(str(one.message) for one in caught))
 
 
-@pytest.mark.parametrize(("d", "is_told"), [(100_000_000, False), (300_000_000, True)])
-def test_empty_columns_are_told_of_only_where_the_answer_is_large(monkeypatch, d, is_told):
-    monkeypatch.setattr(environment, "free_memory", lambda: 8e9)
-    data = TrainingData(sparse.csr_array((10, d)), np.arange(2), np.arange(10) % 2, np.ones(10))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fit_support.warn_about_work(data, "auto", "auto")
-    assert [f"10 x {d} entries takes about 14 GB" in str(one.message) for one in caught] == [True] * is_told
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -454,12 +341,6 @@ def test_a_fit_warns_once_before_it_begins(study, monkeypatch, model):
     assert [one.category for one in caught].count(LargeFitWarning) == 1
     assert "a fit of 60 x 900 entries takes about" in str(caught[0].message)
     assert caught[0].filename == __file__
-
-
-def test_a_path_warns_before_it_begins(study, monkeypatch):
-    monkeypatch.setattr(fit_support, "LONG", 0.0)
-    with pytest.warns(LargeFitWarning, match="a fit of 60 x 900 entries takes about"):
-        minimax_risk_path(*study, radii=[1.0, 2.0])
 
 
 def test_a_kernel_warns_of_its_matrices(study, monkeypatch):

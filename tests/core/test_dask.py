@@ -19,22 +19,18 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
-    minimax_risk_path,
     permutation_test,
     verify,
 )
 from minimaxrisk._utils import dask_arrays
-from minimaxrisk._utils.notices import silenced
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.interior_point.engine import VERTEX_GAP
-from minimaxrisk.exceptions import UnderfitWarning
 from minimaxrisk.features.chunked import dask_features, mean_and_variance_from
 from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.solvers import InteriorPoint
-from problems import excess_on
+from problems import assert_same_answers
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -42,13 +38,6 @@ distributed = pytest.importorskip("distributed")
 
 STUDY = make_expression(60, 500, n_informative=20, effect=1.0, random_state=0)
 X, Y = STUDY.data, STUDY.target
-CHUNKS = {
-    "columns": (60, 170),
-    "rows": (25, 500),
-    "both": (25, 170),
-    # As selections leave them.
-    "empty ones": ((25, 0, 35), (0, 200, 300, 0)),
-}
 
 
 # Of two chunks by two, as few as there can be in both directions; each costs dask more than the work on it.
@@ -102,8 +91,9 @@ def test_a_missing_package_is_named():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
-def test_the_optimum_is_that_in_memory(in_memory, chunks, dtype):
+def test_the_optimum_is_that_in_memory(in_memory, dtype):
+    """Also where chunks are empty, as selections leave them."""
+    chunks = ((25, 0, 35), (0, 200, 300, 0))
     model = MinimaxRiskClassifier().fit(da.from_array(X.astype(dtype), chunks=chunks), Y)
     tolerance = 1e-7 if dtype == np.float64 else 1e-5
     assert model.worst_case_error_ == pytest.approx(in_memory.worst_case_error_, abs=tolerance)
@@ -114,10 +104,8 @@ def test_the_optimum_is_that_in_memory(in_memory, chunks, dtype):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"coding": "one-hot"},
         {"standardize": False},
         {"fit_intercept": False},
-        {"marginal": "empirical"},
         {"radius": "bootstrap", "n_bootstrap": 100},
         {"solver": "constraint-generation"},
         {"solver": "first-order", "gap_tol": 0.1},
@@ -135,13 +123,11 @@ def test_every_setting_gives_what_it_gives_in_memory(parameters):
 
 def test_labels_weights_and_groups_may_be_dask_arrays():
     labels, weights, groups = Y[::2].repeat(2), np.arange(60) % 3 + 0.5, np.arange(60) // 2
-    chunked = MinimaxRiskClassifier().fit(
-        da.from_array(X, chunks=FOUR),
-        da.from_array(labels, chunks=7),
-        sample_weight=da.from_array(weights, chunks=20),
-        groups=da.from_array(groups, chunks=30),
+    arrays = [da.from_array(each, chunks=20) for each in (labels, weights, groups)]
+    chunked, plain = (
+        MinimaxRiskClassifier().fit(data, y, sample_weight=w, groups=g)
+        for data, (y, w, g) in ((da.from_array(X, chunks=FOUR), arrays), (X, (labels, weights, groups)))
     )
-    plain = MinimaxRiskClassifier().fit(X, labels, sample_weight=weights, groups=groups)
     assert chunked.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=1e-9)
 
 
@@ -159,19 +145,6 @@ def test_equal_rows_instances_without_label_and_weights_of_zero():
         np.testing.assert_allclose(
             chunked.worst_case_distribution_.sum(), plain.worst_case_distribution_.sum(), rtol=1e-12
         )
-
-
-def test_excesses_of_new_instances_may_be_asked_with_chunks(in_memory):
-    new = np.random.default_rng(0).normal(8, 3, X.shape)
-    assert excess_on(in_memory, da.from_array(new, chunks=FOUR)) == pytest.approx(
-        excess_on(in_memory, new), rel=1e-12
-    )
-
-
-def test_a_path_takes_chunks():
-    data = da.from_array(X, chunks=(60, 300))
-    path, expected = (minimax_risk_path(each, Y, [0.7, 1.0, 2.0]) for each in (data, X))
-    np.testing.assert_allclose(path.worst_case_error, expected.worst_case_error, atol=1e-9)
 
 
 SCALES = {
@@ -205,6 +178,17 @@ def test_moments_and_scales_are_those_of_a_copy(change, standardize):
     np.testing.assert_allclose(features.correlate(weights), expected.correlate(weights), atol=1e-10)
 
 
+def test_every_question_is_answered_as_in_memory():
+    """Those that other tests reach on few ways."""
+    data = check_training_data(MinimaxRiskClassifier(), da.from_array(X, chunks=(25, 170)), Y)
+    instances, options = distinct_instances(data), {"standardize": True, "fit_intercept": True}
+    found, wanted = (
+        container(table, instances, **options)[:2]
+        for container, table in ((dask_features, data.X), (dense_features, as_table(X)))
+    )
+    assert_same_answers(found, wanted, instances, rtol=1e-10, atol=1e-10)
+
+
 def test_no_variance_is_below_zero_by_rounding():
     """Every order of a sum leaves another error, here more of the square of the mean than of the squares."""
     deviations = np.array([[[3e-16], [0.0]], [[1e-31], [0.0]]])
@@ -214,41 +198,10 @@ def test_no_variance_is_below_zero_by_rounding():
     np.testing.assert_array_equal(variance, 0.0)
 
 
-def test_every_question_is_answered_as_in_memory():
-    """Those that other tests reach on few ways."""
-    data = check_training_data(MinimaxRiskClassifier(), da.from_array(X, chunks=(25, 170)), Y)
-    instances = distinct_instances(data)
-    options = {"standardize": True, "fit_intercept": True}
-    features, _, _ = dask_features(data.X, instances, **options)
-    expected, _, _ = dense_features(as_table(X), instances, **options)
-    random = np.random.default_rng(0)
-    few, many = np.zeros((2, 501)), random.normal(size=(2, 501))
-    few[:, [0, 3, 200, 499]] = random.normal(size=(2, 4))
-    for coefficients in (few, many):
-        np.testing.assert_allclose(features.combine(coefficients), expected.combine(coefficients), atol=1e-10)
-    columns = np.array([499, 0, 3, 200, 3])
-    np.testing.assert_allclose(features.columns(columns), expected.columns(columns), atol=1e-12)
-    rows, after = np.array([40, 2, 17]), random.normal(size=(2, 501))
-    np.testing.assert_allclose(
-        features.some_rows(rows, after=after).values, expected.some_rows(rows, after=after).values, atol=1e-12
-    )
-    shares = sparse.csr_array(np.kron(np.eye(30), [[0.25, 0.75]]))
-    averaged, means = features.averaged(shares), expected.averaged(shares)
-    weights = random.normal(size=(3, 30))
-    np.testing.assert_allclose(averaged.correlate(weights), means.correlate(weights), atol=1e-11)
-    np.testing.assert_allclose(
-        averaged.means_of(np.square, weights), means.means_of(np.square, weights), atol=1e-10
-    )
-    p_hats = [random.permuted(instances.p_hat, axis=1) + 1e-3 for _ in range(2)]
-    for found, wanted in zip(features.class_moments(p_hats), expected.class_moments(p_hats), strict=True):
-        np.testing.assert_allclose(found.mean, wanted.mean, atol=1e-12)
-        np.testing.assert_allclose(found.variance, wanted.variance, rtol=1e-10, atol=1e-14)
-
-
 # What stays where.
 
 
-def test_chunks_are_kept_where_they_fit(monkeypatch):
+def test_chunks_are_kept_where_they_fit():
     data, n_reads = da.from_array(X, chunks=(60, 250)), 0
 
     def read(chunk):
@@ -260,56 +213,6 @@ def test_chunks_are_kept_where_they_fit(monkeypatch):
     with dask.config.set({"minimaxrisk.persist": True}):
         n_passes = MinimaxRiskClassifier().fit(lazy, Y).n_passes_
     assert n_reads == 2 < n_passes
-    n_reads = 0
-    monkeypatch.setattr(dask_arrays, "_free_memory", lambda data: 1.9 * X.nbytes)
-    MinimaxRiskClassifier().fit(lazy, Y)
-    assert n_reads > 2 * n_passes
-    n_reads = 0
-    monkeypatch.setattr(dask_arrays, "_free_memory", lambda data: 2.1 * X.nbytes)
-    MinimaxRiskClassifier().fit(lazy, Y)
-    assert n_reads == 2
-
-
-def test_the_look_for_lost_classes_reads_nothing():
-    n_reads = 0
-
-    def read(chunk):
-        nonlocal n_reads
-        n_reads += 1
-        return chunk
-
-    lazy = da.from_array(X, chunks=(60, 250)).map_blocks(read, meta=X[:0])
-    counts = []
-    for unlooked in ((), (UnderfitWarning,)):
-        n_reads = 0
-        with dask.config.set({"minimaxrisk.persist": False}), silenced(*unlooked):
-            MinimaxRiskClassifier().fit(lazy, Y)
-        counts.append(n_reads)
-    assert counts[0] == counts[1] > 0
-
-
-def test_a_cluster_gives_the_same_and_waits_twice_an_iteration(on_cluster, in_memory, monkeypatch):
-    waits, gaps, n_waits = [], [], 0
-    gather = distributed.Client.gather
-
-    def counted(self, *arguments, **options):
-        nonlocal n_waits
-        n_waits += 1
-        return gather(self, *arguments, **options)
-
-    def look(record):
-        waits.append(n_waits)
-        gaps.append(record["upper"] - record["lower"])
-
-    monkeypatch.setattr(distributed.Client, "gather", counted)
-    data = da.from_array(X, chunks=(60, 100))
-    model = MinimaxRiskClassifier(callback=look).fit(data, Y)
-    assert model.worst_case_error_ == pytest.approx(in_memory.worst_case_error_, abs=1e-7)
-    np.testing.assert_array_equal(model.selected_features_, in_memory.selected_features_)
-    per_iteration = np.diff(waits)
-    # Vertices take a pass each to be certified; before they are in sight nothing else waits.
-    assert len(per_iteration) > 4
-    assert set(per_iteration[np.array(gaps[1:]) > VERTEX_GAP]) == {2}
 
 
 def test_a_worker_that_is_killed_is_survived(on_cluster, in_memory):

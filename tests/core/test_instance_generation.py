@@ -48,30 +48,6 @@ def exact(X, labels, n_classes, coding, *, weights=None, radius=1.0, **scaling):
     return minimax_risk(Phi, *tau_and_lambda(Phi, labels, radius, weights))[0]
 
 
-class Rounds:
-    """What the rounds did."""
-
-    def __init__(self, monkeypatch):
-        self.sizes, self.whole = [], 0
-        price, solve_whole = instance_generation._Rounds._price, instance_generation._Rounds._solve_whole
-
-        def counted(rounds, program, found):
-            self.sizes.append(len(program.instances))
-            return price(rounds, program, found)
-
-        def counted_whole(rounds):
-            self.whole += 1
-            solve_whole(rounds)
-
-        monkeypatch.setattr(instance_generation._Rounds, "_price", counted)
-        monkeypatch.setattr(instance_generation._Rounds, "_solve_whole", counted_whole)
-
-
-@pytest.fixture
-def rounds(monkeypatch):
-    return Rounds(monkeypatch)
-
-
 # --- the same optimum ---------------------------------------------------------------------------------
 
 
@@ -80,7 +56,7 @@ def rounds(monkeypatch):
 )
 @pytest.mark.parametrize("scaling", [(True, True), (False, False)], ids=["standardised", "as it is"])
 @pytest.mark.parametrize("kind", ["plain", "weights", "duplicates", "ties", "constant", "wide radius"])
-def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind, rounds):
+def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind):
     X, labels = tall(seed=len(kind), n=120, d=3, n_classes=n_classes, effect=1.2)
     rng, radius, weights = np.random.default_rng(1), 1.0, None
     if kind == "weights":
@@ -106,24 +82,6 @@ def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind, rounds):
     assert lower_bound(problem, BayesError(), solution.distribution).bound == solution.lower
     assert solution.distribution.min() >= 0.0
     assert solution.distribution.sum() == pytest.approx(1.0)
-    assert solution.solver == "interior-point"
-    assert rounds.whole == 0
-    assert min(rounds.sizes) < problem.n_instances
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_many_random_problems_agree_with_all_instances_at_once(n_classes, rounds):
-    for seed in range(4):
-        problem = tall_problem(seed, n=250, d=3, n_classes=n_classes, effect=0.4 * seed)
-        solution = instance_generation.instance_generation(problem, SETTINGS)
-        whole = interior_point(problem, SETTINGS)
-        assert solution.converged
-        assert solution.upper == pytest.approx(whole.upper, abs=1e-9)
-        np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(whole.mu))
-        np.testing.assert_allclose(solution.mu, whole.mu, atol=1e-7)
-    assert rounds.whole == 0
-    assert len(rounds.sizes) > 8  # several rounds each
-    assert max(rounds.sizes) < 250
 
 
 def test_the_instance_that_decides_is_found_wherever_it_is():
@@ -141,43 +99,6 @@ def test_the_instance_that_decides_is_found_wherever_it_is():
         expected = exact(far, labels, 2, "signed")
         assert expected > without + 1e-3
         assert solution.upper == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_sparse_features(n_classes, fit_intercept, rounds):
-    X, labels = tall(7, n=240, d=6, n_classes=n_classes)
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.4, np.abs(X), 0.0)
-    dense, _ = problem_of(X, labels, n_classes, fit_intercept=fit_intercept)
-    problem, _ = problem_of(sparse.csr_array(X), labels, n_classes, fit_intercept=fit_intercept)
-    expected = interior_point(dense, SETTINGS).upper
-    assert instance_generation.instance_generation(problem, SETTINGS).upper == pytest.approx(
-        expected, abs=1e-9
-    )
-    assert rounds.whole == 0
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_nothing_selected(coding, rounds):
-    problem = tall_problem(3, coding=coding, radius=40.0)
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert solution.converged
-    assert not solution.mu.any()
-    assert solution.upper == pytest.approx(0.5, abs=1e-12)
-    assert solution.lower == pytest.approx(0.5, abs=1e-7)
-    assert rounds.whole == 0
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_classes_that_a_feature_tells_apart(coding):
-    X, labels = tall(4, effect=0.0)
-    X[:, 1] = labels
-    problem, _ = problem_of(X, labels, 2, coding=coding)
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert solution.converged
-    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
-    if coding == "signed":
-        assert solution.upper == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -234,41 +155,34 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
     assert upper_bound(sub, BayesError(), mu) <= upper_bound(problem, BayesError(), mu) + 1e-13
 
 
-# --- trouble ------------------------------------------------------------------------------------------
-
-
-def test_a_sub_program_that_misses_the_optimum_gets_more_instances_not_more_digits(rounds, monkeypatch):
-    """Many nearly collinear columns with small radii: the first instances say nothing about the others."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((2000, 4))
-    y = (X[:, 0] + rng.standard_normal(2000) > 0).astype(int)
-    waves = np.cos(X @ (0.4 * rng.standard_normal((4, 40))) + rng.uniform(0.0, 6.3, 40))
-    problem, _ = problem_of(waves, y, 2, radius=0.01)
-    lengths = {}
-    for repeats in (1, 6):
-        monkeypatch.setattr(instance_generation, "MOST_REPEATS", repeats)
-        solution = instance_generation.instance_generation(problem, SETTINGS)
-        assert solution.converged
-        lengths[repeats] = len(solution.history)
-    assert lengths[6] < lengths[1]
-    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_rounds_without_end_are_followed_by_all_instances(n_classes, rounds, monkeypatch):
-    monkeypatch.setattr(instance_generation, "MOST_VERTICES", 1)
-    monkeypatch.setattr(instance_generation, "MOST_REPEATS", 1)
-    monkeypatch.setattr(instance_generation, "FEWEST", 0.5)
-    monkeypatch.setattr(instance_generation, "STAYS", 1.0)
-    monkeypatch.setattr(instance_generation, "COMES", 1.3)
+def test_rounds_without_end_are_followed_by_all_instances(n_classes, monkeypatch):
+    for name, value in {
+        "MOST_VERTICES": 1,
+        "MOST_REPEATS": 1,
+        "FEWEST": 0.5,
+        "STAYS": 1.0,
+        "COMES": 1.3,
+    }.items():
+        monkeypatch.setattr(instance_generation, name, value)
     problem = tall_problem(11, n=200, d=4, n_classes=n_classes)
     expected = interior_point(problem, SETTINGS)
     solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert rounds.whole == 1
     assert solution.converged
     assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
     np.testing.assert_allclose(solution.mu, expected.mu, atol=1e-9)
     assert_is_one_history(solution, expected.upper)
+
+
+def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
+    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
+    problem = tall_problem(15)
+    optimum = interior_point(problem, SETTINGS).upper
+    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Enough(1e-3))
+    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
+    # The vertex, from all instances, is better than what was asked for.
+    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))
+    assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
 
 
 # --- the history of the whole problem -----------------------------------------------------------------
@@ -297,13 +211,6 @@ def test_records_bound_the_whole_problem(n_classes):
     assert told == solution.history
     assert_is_one_history(solution, interior_point(problem, SETTINGS).upper)
     assert solution.history[-1]["upper"] == pytest.approx(solution.upper, abs=1e-12)
-
-
-def test_all_instances_are_read_once_a_round(rounds):
-    problem = tall_problem(13, n=300, d=6)
-    instance_generation.instance_generation(problem, SETTINGS)
-    # Besides the class means, and both bounds that are reported.
-    assert problem.features.n_passes <= len(rounds.sizes) + 3
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -342,7 +249,7 @@ def test_no_more_than_was_asked_for(gap_tol):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
+def test_bounds_and_pairs_without_a_vertex(n_classes):
     problem = tall_problem(15, n=200, d=3, n_classes=n_classes)
     optimum = interior_point(problem, SETTINGS).upper
     records = []
@@ -354,15 +261,11 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
 
     lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Watched(1e-3))
     assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
-    assert len(rounds.sizes) > 2
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
     early = instance_generation.generated_bounds(problem, SETTINGS, Enough(np.inf, optimum - 0.05))
     assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
-    rounds.sizes.clear()
     mu = instance_generation.generated_approach(problem, replace(SETTINGS, gap_tol=1e-4)).mu
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
-    assert len(rounds.sizes) > 2
-    assert rounds.whole == 0
 
     class Interrupting(Enough):
         def stops(self, record):
@@ -370,33 +273,3 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, rounds):
 
     with pytest.raises(KeyboardInterrupt):
         instance_generation.generated_bounds(problem, SETTINGS, Interrupting(1e-3))
-
-
-def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
-    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
-    calls, whole = [], instance_generation.interior_bounds
-    monkeypatch.setattr(
-        instance_generation, "interior_bounds", lambda *args: calls.append(args) or whole(*args)
-    )
-    problem = tall_problem(15)
-    optimum = interior_point(problem, SETTINGS).upper
-    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Enough(1e-3))
-    assert len(calls) == 1
-    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
-    # The vertex, from all instances, is better than what was asked for.
-    mu = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))[0]
-    assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
-
-
-def test_where_it_is_used(rounds):
-    def n_rounds(problem, solver="auto"):
-        rounds.sizes.clear()
-        dispatch.solve_minimax_risk(problem, EngineSettings(solver))
-        return len(rounds.sizes)
-
-    assert n_rounds(tall_problem(n=160, d=5)) > 0
-    assert n_rounds(tall_problem(n=160, d=5), "interior-point") > 0
-    assert n_rounds(tall_problem(n=160, d=5), "constraint-generation") == 0
-    assert n_rounds(tall_problem(n=60, d=40)) == 0
-    assert n_rounds(tall_problem(n=60, d=5, n_classes=3)) == 0
-    assert n_rounds(tall_problem(n=160, d=5, marginal_is_known=True)) == 0

@@ -8,16 +8,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky
-from minimaxrisk.engines import solution as solution_room
-from minimaxrisk.engines.interior_point import box, engine, sides
+from minimaxrisk.engines.interior_point import engine, sides
 from minimaxrisk.engines.interior_point.box import BoxPoint
 from minimaxrisk.engines.interior_point.sides import BoxCoupling
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
-from minimaxrisk.engines.interior_point.vertices import VertexSearch
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
+from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
-from minimaxrisk.engines.solution import EngineSettings, Solution
+from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.features.moment_constraints import moment_constraints_of
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound
@@ -26,69 +24,13 @@ from problems import problem_of, some_problem
 SETTINGS = EngineSettings("interior-point")
 
 
-def search_of(problem, settings=SETTINGS):
-    return engine._Search(problem, settings, Solution.trivial(problem, BayesError()))
-
-
-def no_candidates(self, gap, *, is_near):
-    """In place of all ways to a vertex but HiGHS."""
-    return iter(())
-
-
-def constraints_of(problem):
-    return moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
-
-
-def nearest(constraints, k, *besides):
-    (chosen,) = constraints.nearest(k, [np.array(besides, dtype=np.intp)], alike=False)
-    return constraints.working_set(0, chosen)
-
-
-# --- the constraints ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_positions_follow_the_moments(coding):
-    problem = some_problem(n_classes=2, coding=coding)
-    rng = np.random.default_rng(1)
-    constraints = constraints_of(problem)
-    constraints.begin()
-    w = problem.centre.copy()
-    for _ in range(3):
-        direction = rng.dirichlet(np.ones(w.size)).reshape(w.shape) - w
-        lengths = constraints.longest_step(problem.coding.encode(direction)[None])
-        furthest = float(lengths[0, 0])
-        at_furthest = np.abs(problem.moments_of(w + furthest * direction) - problem.tau) / problem.lam
-        assert at_furthest.max() == pytest.approx(1.0, abs=1e-9)
-        constraints.advance(0.5 * lengths)
-        ahead = ((problem.moments_of(w + direction) - problem.tau) / problem.lam).ravel()
-        w = w + 0.5 * furthest * direction
-        position = ((problem.moments_of(w) - problem.tau) / problem.lam).ravel()
-        everything = nearest(constraints, problem.n_components)
-        np.testing.assert_allclose(everything.position, position, atol=1e-12)
-        some = nearest(constraints, 5, 3, 7)
-        # Nearest here, or where the whole step would have ended.
-        expected = set(np.argsort(-np.maximum(np.abs(position), np.abs(ahead)))[:5]) | {3, 7}
-        assert some.components.tolist() == sorted(expected)
-        np.testing.assert_allclose(some.position, position[some.components], atol=1e-12)
-        np.testing.assert_allclose(some.target * some.radius, problem.tau.ravel()[some.components])
-        mu = np.zeros_like(problem.tau)
-        mu.ravel()[some.components] = np.arange(len(some)) / some.radius
-        combined = problem.features.combine(mu)
-        np.testing.assert_allclose(some.scores(np.arange(len(some))), combined, atol=1e-10)
-        moments = problem.features.correlate(problem.coding.encode(direction)) / problem.lam
-        np.testing.assert_allclose(
-            some.moments(problem.coding.encode(direction)), moments.ravel()[some.components], atol=1e-10
-        )
-
-
 # --- the Newton systems -------------------------------------------------------------------------------
 
 
 def all_constraints(problem):
-    constraints = constraints_of(problem)
+    constraints = moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
     constraints.begin()
-    return nearest(constraints, problem.n_components)
+    return constraints.working_set(0, np.arange(problem.n_components))
 
 
 def perturbed(system, rng, decades):
@@ -223,20 +165,6 @@ def test_every_iterate_proves_its_bounds(coding):
     assert bound - BayesError().value(w) < 1e-4
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_vertex_is_the_one_of_the_simplex_method(n_classes):
-    problem = some_problem(8, n=50, d=400, n_classes=n_classes)
-    exact = full_lp(problem, BayesError())
-    solution = engine.interior_point(problem, SETTINGS)
-    assert solution.solver == "interior-point"
-    assert solution.converged
-    assert not solution.remark
-    np.testing.assert_array_equal(np.flatnonzero(solution.mu), np.flatnonzero(exact.mu))
-    np.testing.assert_allclose(solution.mu, exact.mu, atol=1e-8)
-    # The coefficients are those of the vertex; the distribution may be that of an iterate beside it.
-    assert solution.upper - solution.lower < engine.VERTEX_ACCURACY
-
-
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_nothing_selected_is_seen(coding):
     """With large radii labels that say nothing are in the set, and no rule is better than guessing."""
@@ -248,17 +176,6 @@ def test_nothing_selected_is_seen(coding):
     assert solution.lower == pytest.approx(0.5, abs=1e-9)
     if coding == "signed":
         assert len(solution.history) == 1
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_one_instance_with_both_labels(coding):
-    X = np.ones((5, 3))
-    problem, _ = problem_of(X, np.array([0, 0, 0, 1, 1]), 2, coding=coding, radius=0.1)
-    solution = engine.interior_point(problem, SETTINGS)
-    exact = full_lp(problem, BayesError())
-    assert solution.converged
-    assert solution.upper == pytest.approx(exact.upper, abs=1e-9)
-    assert solution.lower == pytest.approx(exact.upper, abs=1e-7)
 
 
 # --- the ways in which it ends ------------------------------------------------------------------------
@@ -334,43 +251,8 @@ def test_a_failing_factorisation_ends_in_constraint_generation(monkeypatch, codi
     assert solution.lower == pytest.approx(exact, abs=1e-6)
 
 
-def test_a_rescue_is_a_larger_working_set(monkeypatch):
-    problem = some_problem(10, n=40, d=600, n_classes=2)
-    monkeypatch.setattr(box, "MOST_PER_INSTANCE", 0.05)
-    monkeypatch.setattr(solution_room, "PATIENCE", 3)
-    solution = engine.interior_point(problem, SETTINGS)
-    assert solution.upper == pytest.approx(full_lp(problem, BayesError()).upper, abs=1e-7)
-    sizes = [record["n_features"] for record in solution.history]
-    assert max(sizes) > 4 * sizes[0]
-
-
-def test_the_user_is_told_when_another_engine_did_the_work(wide, monkeypatch):
-    X, y = wide
-    monkeypatch.setattr(sides, "cholesky", broken_factor)
-    with pytest.warns(ConvergenceWarning, match="the interior point got stuck after"):
-        model = MinimaxRiskClassifier().fit(X, y)
-    assert model.solver_ == "constraint-generation"
-    assert model.converged_
-    assert verify(model, X, y).valid
-
-
 def gives_up(*arguments, **options):
     raise PivotLimitError
-
-
-def test_without_a_vertex_small_coefficients_are_cleared(monkeypatch):
-    problem = some_problem(11, n=50, d=400)
-    exact = full_lp(problem, BayesError())
-    monkeypatch.setattr(VertexSearch, "candidates", no_candidates)
-    finished = engine.interior_point(problem, SETTINGS)
-    np.testing.assert_array_equal(np.flatnonzero(finished.mu), np.flatnonzero(exact.mu))
-    monkeypatch.setattr(engine, "constraint_generation", gives_up)
-    solution = engine.interior_point(problem, SETTINGS)
-    assert solution.converged
-    assert not solution.remark
-    assert solution.upper - solution.lower <= 2e-6
-    n_exact = np.count_nonzero(exact.mu)
-    assert n_exact * 0.9 <= np.count_nonzero(solution.mu) <= n_exact * 1.3
 
 
 def test_what_is_reported_is_computed_afresh(monkeypatch):
@@ -386,21 +268,6 @@ def test_what_is_reported_is_computed_afresh(monkeypatch):
     assert not solution.converged
 
 
-def test_a_solver_that_fails_is_named_and_the_pair_kept(wide, monkeypatch):
-    X, y = wide
-
-    def fails(*arguments, **options):
-        raise SolverError("HiGHS did not reach an optimum")
-
-    monkeypatch.setattr(sides, "cholesky", broken_factor)
-    monkeypatch.setattr(engine, "constraint_generation", fails)
-    with pytest.warns(ConvergenceWarning) as caught:
-        model = MinimaxRiskClassifier().fit(X, y)
-    assert any("could not be finished: HiGHS did not reach" in str(w.message) for w in caught)
-    assert not model.converged_
-    assert verify(model, X, y).valid
-
-
 @pytest.mark.parametrize("gap_tol", [0.02, 0.3, 2.0])
 def test_a_gap_within_the_tolerance_stays_within_it(gap_tol):
     for n_classes in (2, 3):
@@ -413,17 +280,6 @@ def test_a_gap_within_the_tolerance_stays_within_it(gap_tol):
         assert solution.upper <= 1.0 - 1.0 / n_classes
 
 
-def test_pivots_can_be_limited():
-    problem = some_problem(12, n=60, d=300)
-    search = search_of(problem)
-    search.point.choose_working_sets()
-    warm_start = engine.WarmStart(search.best, search.point.face(), max_pivots=3)
-    with pytest.raises(PivotLimitError):
-        constraint_generation(
-            problem, BayesError(), np.arange(300), n_max=100, epsilon=1e-6, warm_start=warm_start
-        )
-
-
 def nine_classes(seed, n=60, d=400):
     """Expression data cut to three values: many ties, nine small classes, one of two samples."""
     rng = np.random.default_rng(seed)
@@ -432,44 +288,49 @@ def nine_classes(seed, n=60, d=400):
     return 2.0 * np.clip(np.round(0.8 * values), -1, 1), labels
 
 
+def fails(*arguments, **options):
+    raise SolverError("HiGHS did not reach an optimum")
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_the_user_is_told_of_other_engines_and_of_their_failures(wide, monkeypatch, is_finished):
+    X, y = wide
+    monkeypatch.setattr(sides, "cholesky", broken_factor)
+    if not is_finished:
+        monkeypatch.setattr(engine, "constraint_generation", fails)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = MinimaxRiskClassifier().fit(X, y)
+    told = (
+        "the interior point got stuck after" if is_finished else "could not be finished: HiGHS did not reach"
+    )
+    assert any(told in str(w.message) for w in caught)
+    assert not is_finished or model.solver_ == "constraint-generation"
+    assert model.converged_ == is_finished
+    assert verify(model, X, y).valid
+
+
 @pytest.mark.parametrize("standardize", [True, False])
 def test_ties_nine_classes_and_a_class_of_two(standardize):
     """Features that are zero on a whole class have a radius of zero there: the set has no interior."""
     X, y = nine_classes(0)
     problem, _ = problem_of(X, y, 9, standardize=standardize)
     assert (problem.lam == 1e-9).sum() > (3 if standardize else 50)
-    seen = []
-    model = MinimaxRiskClassifier(standardize=standardize, callback=seen.append).fit(X, y)
-    exact = MinimaxRiskClassifier(solvers.ConstraintGeneration(epsilon=1e-9), standardize=standardize).fit(
-        X, y
+    model, exact = (
+        MinimaxRiskClassifier(solver, standardize=standardize).fit(X, y)
+        for solver in ("auto", solvers.ConstraintGeneration(epsilon=1e-9))
     )
     assert model.converged_
-    assert model.solver_ == "interior-point"
     assert model.optimality_gap_ < 1e-9
-    assert verify(model, X, y).valid
-    assert exact.worst_case_error_lower_ <= model.worst_case_error_ + 1e-12
     assert model.worst_case_error_ == pytest.approx(exact.worst_case_error_, abs=1e-7)
     # Lower bounds of the widened problem, which is the easier one for the adversary, prove nothing.
     assert all(r["lower"] <= model.worst_case_error_ + 1e-9 for r in model.history_)
     assert all(r["upper"] >= model.worst_case_error_ - 1e-9 for r in model.history_)
     # Wherever it stops, it stops there, and the pair is certified for the problem itself.
-    for last in range(model.n_iter_ - 6, model.n_iter_):
+    for last in (12, model.n_iter_ - 4, model.n_iter_ - 1):
         stopped = MinimaxRiskClassifier(
             standardize=standardize, callback=lambda r, last=last: r["iteration"] == last
         ).fit(X, y)
         assert stopped.n_iter_ == last
-    stopped = MinimaxRiskClassifier(standardize=standardize, callback=lambda r: r["iteration"] == 12)
-    stopped.fit(X, y)
-    assert verify(stopped, X, y).valid
-    assert stopped.worst_case_error_lower_ <= model.worst_case_error_ <= stopped.worst_case_error_
-    assert not stopped.converged_
-
-
-def test_a_feature_that_is_the_label_leaves_no_risk():
-    labels = np.arange(30) % 2
-    X = np.column_stack([np.where(labels == 0, 3.0, -3.0), np.random.default_rng(0).normal(size=(30, 5))])
-    problem, _ = problem_of(X, labels, 2)
-    assert problem.lam.min() == 1e-9
-    solution = engine.interior_point(problem, SETTINGS)
-    assert solution.converged
-    assert 0.0 <= solution.upper < 1e-8
+        assert verify(stopped, X, y).valid
+        assert stopped.worst_case_error_lower_ <= model.worst_case_error_ + 1e-9
+        assert model.worst_case_error_ <= stopped.worst_case_error_ + 1e-9

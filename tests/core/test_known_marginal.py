@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path, permutation_test, verify, worst_case
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
-from minimaxrisk.solvers import ConstraintGeneration
 from problems import by_radii, excess_on, problem_of
 
 SOLVERS = ("interior-point", "constraint-generation", "full-lp")
@@ -105,20 +103,6 @@ def fitted(study):
     return MinimaxRiskClassifier(marginal="empirical", radius="bootstrap").fit(study.data, study.target)
 
 
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_solvers_agree_and_certificates_hold(study, coding, as_sparse):
-    X = sparse.csr_array(np.where(np.abs(study.data) > 0.5, study.data, 0.0)) if as_sparse else study.data
-    found = []
-    for solver in ("interior-point", ConstraintGeneration(epsilon=1e-9), "full-lp"):
-        model = MinimaxRiskClassifier(solver=solver, marginal="empirical", coding=coding)
-        model.fit(X, study.target)
-        assert verify(model, X, study.target).valid
-        assert model.optimality_gap_ < 1e-7
-        found.append(model.worst_case_error_)
-    assert np.ptp(found) < 1e-7
-
-
 def test_the_rule_has_probabilities_that_the_thresholds_make(study, fitted):
     scores = fitted.decision_function(study.data)
     h = fitted.predict_proba(study.data)
@@ -128,28 +112,6 @@ def test_the_rule_has_probabilities_that_the_thresholds_make(study, fitted):
     phi = np.maximum(np.abs(scores), 0.5) - 1.0
     assert fitted.threshold_ == pytest.approx(phi.mean(), abs=1e-12)
     assert excess_on(fitted, 100.0 * study.data) == 0.0
-
-
-def test_no_distribution_with_these_instances_is_worse(study, fitted):
-    """The largest error of the rule over the set, by a linear program of its own, is R*."""
-    bounds = worst_case(fitted, study.data, study.target, rule="randomized")
-    assert bounds.upper == pytest.approx(fitted.worst_case_error_, abs=1e-6)
-    free = MinimaxRiskClassifier(radius=fitted.radius_).fit(study.data, study.target)
-    assert fitted.worst_case_error_ < free.worst_case_error_
-    arg_max = worst_case(fitted, study.data, study.target, rule="predict")
-    assert arg_max.lower <= arg_max.upper <= 2 * fitted.worst_case_error_ + 1e-9
-
-
-def test_path_and_permutation_test_take_it(study):
-    X, y = study.data, study.target
-    path = minimax_risk_path(X, y, [0.5, 1.0, 2.0], marginal="empirical")
-    fits = [
-        MinimaxRiskClassifier(marginal="empirical", radius=s).fit(X, y).worst_case_error_ for s in path.radii
-    ]
-    np.testing.assert_allclose(path.worst_case_error, fits, atol=1e-7)
-    test = permutation_test(MinimaxRiskClassifier(marginal="empirical"), X, y, 19, random_state=0)
-    assert test.statistic == pytest.approx(fits[1], abs=2e-3)
-    assert test.pvalue == 0.05
 
 
 def test_the_guaranteed_error_holds_for_new_instances(study, fitted):

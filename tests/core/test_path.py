@@ -17,8 +17,6 @@ from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.engines.radius_path import homotopy
 from minimaxrisk.engines.radius_path import radii as engine
 from minimaxrisk.engines.radius_path.homotopy import HomotopyError
-from minimaxrisk.engines.radius_path.radii import Envelope
-from minimaxrisk.solvers import ConstraintGeneration
 
 RADII = np.geomspace(0.2, 6.0, 4)
 
@@ -63,15 +61,6 @@ def always_afresh(monkeypatch):
     monkeypatch.setattr(engine._Follower, "_follow", fail)
 
 
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.parametrize(("standardize", "fit_intercept"), [(True, True), (False, True), (False, False)])
-def test_two_classes_are_as_separate_fits(coding, standardize, fit_intercept):
-    X, y = random_data(0)
-    options = {"coding": coding, "standardize": standardize, "fit_intercept": fit_intercept}
-    path = minimax_risk_path(X, y, RADII, **options)
-    check_against_fits(path, fits(X, y, RADII, **options))
-
-
 def test_coefficients_are_those_of_separate_fits(never_afresh, wide):
     X, labels = wide
     y = labels == "alpha"
@@ -88,35 +77,21 @@ def test_coefficients_are_those_of_separate_fits(never_afresh, wide):
         assert path.n_features[i] == model.n_features_selected_
 
 
-def test_several_classes(wide):
-    X, y = wide
-    path = minimax_risk_path(X, y, RADII)
-    check_against_fits(path, fits(X, y, RADII))
-    assert path.coefs.shape == (len(RADII), 3, X.shape[1])
-
-
+@pytest.mark.parametrize("kind", ["raw", "sparse and tied", "eight classes", "constant and repeated"])
 @pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
-def test_more_classes_than_sets_are_enumerated_for():
-    X, y = random_data(1, n=30, d=10, n_classes=8)
-    check_against_fits(minimax_risk_path(X, y, RADII[::2]), fits(X, y, RADII[::2]))
-
-
-def test_more_samples_than_features(cancer):
-    X, y = cancer
-    check_against_fits(minimax_risk_path(X, y, [0.5, 1.0, 3.0]), fits(X, y, [0.5, 1.0, 3.0]))
-
-
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
-def test_sparse_and_tied_values(coding):
-    rng = np.random.default_rng(3)
-    X, y = random_data(3, d=60)
-    X = np.where(rng.random(X.shape) < 0.2, np.round(X), 0.0)
-    path = minimax_risk_path(sparse.csr_matrix(X), y, RADII, coding=coding)
-    check_against_fits(path, fits(sparse.csr_matrix(X), y, RADII, coding=coding))
-    assert path.worst_case_error == pytest.approx(
-        minimax_risk_path(X, y, RADII, coding=coding).worst_case_error, abs=1e-9
-    )
+def test_the_same_as_separate_fits(kind):
+    """Also without an intercept, with more classes than sets are enumerated for, and in a data frame."""
+    X, y = random_data(3, d=10, n_classes=8 if kind == "eight classes" else 2)
+    options = {"standardize": False, "fit_intercept": False} if kind == "raw" else {}
+    if kind == "sparse and tied":
+        rng = np.random.default_rng(3)
+        X = sparse.csr_matrix(np.where(rng.random(X.shape) < 0.4, np.round(X), 0.0))
+    elif kind == "constant and repeated":
+        X = pd.DataFrame(X, columns=list("abcdefghij")).assign(one=1.0, zero=0.0, copy_of_a=X[:, 0])
+    path = minimax_risk_path(X, y, RADII, **options)
+    check_against_fits(path, fits(X, y, RADII, **options))
+    if kind == "constant and repeated":
+        assert not path.coefs[:, :, 10:12].any()
 
 
 def test_weights_of_samples_and_classes():
@@ -130,36 +105,6 @@ def test_weights_of_samples_and_classes():
     )
 
 
-def test_constant_and_repeated_columns_in_a_data_frame():
-    X, y = random_data(5, d=6)
-    frame = pd.DataFrame(X, columns=list("abcdef")).assign(one=1.0, zero=0.0, copy_of_a=X[:, 0])
-    path = minimax_risk_path(frame, y, RADII)
-    check_against_fits(path, fits(frame, y, RADII))
-    assert not path.coefs[:, :, 6:8].any()
-
-
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
-def test_features_that_equal_the_label():
-    # Radii of zero, which every radius leaves at their smallest value.
-    X, y = random_data(6, d=5, n_classes=3)
-    X[:, 0] = y == 0
-    models = fits(X, y, RADII, solver=ConstraintGeneration(epsilon=1e-9))
-    check_against_fits(minimax_risk_path(X, y, RADII), models)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_reference_linear_program(n_classes):
-    X, y = random_data(7, n=20, d=6, n_classes=n_classes)
-    path = minimax_risk_path(X, y, RADII)
-    Phi = reference.phi_vectors(
-        reference.scaled_columns(X), n_classes, "signed" if n_classes == 2 else "one-hot"
-    )
-    for s, upper, lower in zip(RADII, path.worst_case_error, path.lower, strict=True):
-        expected, _ = reference.minimax_risk(Phi, *reference.tau_and_lambda(Phi, y, s))
-        assert upper == pytest.approx(expected, abs=1e-7)
-        assert lower == pytest.approx(expected, abs=1e-7)
-
-
 def test_order_and_repetition_are_those_of_the_caller():
     X, y = random_data(8)
     mixed = [2.0, 0.5, 5.0, 0.5, 1.0]
@@ -170,29 +115,6 @@ def test_order_and_repetition_are_those_of_the_caller():
     assert np.array_equal(path.lower, ascending.lower[order])
     assert np.array_equal(path.coefs, ascending.coefs[order])
     assert np.array_equal(path.n_features, ascending.n_features[order])
-
-
-def test_one_radius():
-    X, y = random_data(8)
-    path = minimax_risk_path(X, y, [1])
-    check_against_fits(path, fits(X, y, [1.0]))
-    assert path.bounds(1.0) == pytest.approx((path.lower[0], path.worst_case_error[0]), rel=1e-14)
-    assert minimax_risk_path(X, y, [1], breakpoints=True).breakpoints.size == 0
-
-
-def test_nothing_is_selected_where_the_radius_is_large():
-    X, y = random_data(9, n_classes=3)
-    path = minimax_risk_path(X, y, [50.0, 100.0])
-    assert path.n_features.tolist() == [0, 0]
-    assert path.worst_case_error == pytest.approx([2 / 3, 2 / 3])
-
-
-def test_concave_and_never_falling(wide):
-    X, y = wide
-    s = np.linspace(0.3, 5.0, 8)
-    value = minimax_risk_path(X, y, s).worst_case_error
-    assert (np.diff(value) >= -1e-9).all()
-    assert (np.diff(value, 2) <= 1e-9).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -209,6 +131,10 @@ def test_bounds_hold_between_the_radii(n_classes, breakpoints):
     assert (width <= 1e-8).all() if breakpoints else (width > 1e-4).any()
     assert path.bounds(between[0]) == (lower[0], upper[0])
     assert path.bounds(between.reshape(2, 2))[0].shape == (2, 2)
+    # R* is concave in the radius, and never falls.
+    risk = minimax_risk_path(X, y, np.linspace(0.3, 4.0, 8)).worst_case_error
+    assert (np.diff(risk) >= -1e-9).all()
+    assert (np.diff(risk, 2) <= 1e-9).all()
 
 
 @pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
@@ -237,22 +163,6 @@ def test_exchanges_of_rows_and_columns_leave_what_is_computed_afresh(monkeypatch
     X, y = random_data(21, n=16, d=12, n_classes=n_classes)
     minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True, coding=coding)
     assert n_checked > 10
-
-
-def test_the_first_vertex_is_followed_in_parts(never_afresh, monkeypatch):
-    """With all components that are near somewhere on the way each pivot would cost many times more."""
-    real, sizes = engine.NearComponents, []
-
-    def record(problem, components):
-        sizes.append(len(components))
-        return real(problem, components)
-
-    monkeypatch.setattr(engine, "NearComponents", record)
-    X, y = random_data(22, n=30, d=400, n_classes=3)
-    path = minimax_risk_path(X, y, [2.0, 3.0], breakpoints=True)
-    check_against_fits(path, fits(X, y, [2.0, 3.0]))
-    assert len(sizes) > 10
-    assert max(sizes) < 0.6 * 3 * 400
 
 
 def brute_force_breakpoints(X, y, low, high):
@@ -301,20 +211,6 @@ def test_breakpoints_without_following_the_vertex(always_afresh, monkeypatch, n_
     monkeypatch.undo()
     followed = minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True)
     assert followed.bounds(np.linspace(0.5, 3.0, 50))[1] == pytest.approx(upper, abs=1e-7)
-    # Tangents do not tell apart breakpoints between which R* changes its slope by nearly nothing.
-    distance = np.abs(tangents_alone.breakpoints[:, None] - followed.breakpoints[None]).min(axis=1)
-    assert distance.max() <= 1e-4
-
-
-def test_lower_bounds_where_radii_meet_their_smallest_value():
-    # Chords would need a concave R*; steps need only that it never falls.
-    nodes = {"radii": np.array([1.0, 2.0]), "lower": np.array([0.1, 0.3])}
-    lines = {"at_smallest": np.array([0.1, 0.2]), "at_largest": np.array([0.4, 0.3])}
-    asked = np.array([1.0, 1.5, 2.0])
-    assert Envelope(**nodes, **lines, is_concave=True).bounds(asked)[0] == pytest.approx([0.1, 0.2, 0.3])
-    assert Envelope(**nodes, **lines, is_concave=False).bounds(asked)[0] == pytest.approx([0.1, 0.1, 0.3])
-    place, value = Envelope(**nodes, **lines, is_concave=True).breakpoints()
-    assert (place, value) == (pytest.approx([1.5]), pytest.approx([0.25]))
 
 
 def test_lower_bounds_hold_where_the_radii_pass_their_smallest_value():
@@ -353,15 +249,6 @@ def test_in_words():
     single = str(minimax_risk_path(X[:, :1] + 3 * y[:, None], y, [0.5]))
     assert single.endswith(", 1 feature")
     assert "rules" not in repr(path)
-
-
-def test_radii_from_one_end_of_the_numbers_to_the_other(monkeypatch):
-    monkeypatch.setattr(engine, "SHRINKAGE", 1e-6)  # or there are ten thousand parts on the way
-    X, y = random_data(15)
-    path = minimax_risk_path(X, y, [1e-300, 1e300])
-    assert path.worst_case_error[0] <= path.worst_case_error[1] == 0.5
-    with pytest.raises(ValueError, match="radius must be a number or an array of numbers, got 'a'"):
-        path.bounds("a")
 
 
 def test_verbose(caplog):
@@ -425,11 +312,3 @@ def test_bounds_outside_the_path(asked):
     path = minimax_risk_path(X, y, [1.0, 3.0])
     with pytest.raises(ValueError, match=r"radius must lie between .* 1 and 3, got .* reaches further"):
         path.bounds(asked)
-
-
-@pytest.mark.parametrize("name", ["Colon", "Leukemia"])
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
-def test_real_data(real_data, never_afresh, name):
-    X, y = real_data(name)
-    radii = np.geomspace(0.5, 5.0, 3)
-    check_against_fits(minimax_risk_path(X, y, radii), fits(X, y, radii))

@@ -6,14 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import reference
-from minimaxrisk.features import dense
-from minimaxrisk.features.dense import DenseFeatures, DensePart, ImplicitFeatures
-from minimaxrisk.features.device import DeviceFeatures
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import PosedBox, pose, pose_parts
+from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
@@ -53,16 +49,6 @@ def test_choices_of_the_caller(coding, standardize, fit_intercept, is_known):
     assert known.radii is posed.radii
 
 
-def test_a_copy_if_asked_for_and_what_is_not_asked_for():
-    data = some_data(2)
-    kinds = {True: DenseFeatures, "auto": DenseFeatures, False: ImplicitFeatures}
-    for copy, kind in kinds.items():
-        assert isinstance(pose(data, copy=copy, **CHOICES).problem.features, kind)
-    by_default = pose(data, **CHOICES).problem
-    assert isinstance(by_default.features, DenseFeatures)
-    assert not by_default.marginal.is_known
-
-
 def test_rules_that_have_something_to_share_share_it():
     data = some_data(2)
     data.weights[:] = 1.0
@@ -75,51 +61,6 @@ def test_rules_that_have_something_to_share_share_it():
     assert posed.rule_for_labellings(plain) is plain
 
 
-def data_of_kind(kind):
-    data = some_data(2)
-    changes = {
-        "sparse": lambda: {"X": sparse.csr_array(data.X)},
-        "importance": lambda: {"counts": np.ones(24)},
-        "groups": lambda: {"groups": np.arange(24)},
-        "pairs": lambda: {"groups": pairs_of_a_class(data.labels)},
-    }
-    return replace(data, **changes.get(kind, dict)())
-
-
-def pairs_of_a_class(labels):
-    earlier = np.array([(labels[:i] == label).sum() for i, label in enumerate(labels)])
-    return 2 * (earlier // 2) + labels
-
-
-@pytest.mark.parametrize("is_known", [True, False])
-@pytest.mark.parametrize(
-    "kind", ["dense", "sparse", "one-hot", "implicit", "importance", "groups", "array-api"]
-)
-def test_other_labels_keep_the_choices(kind, is_known, monkeypatch, request):
-    """Posed as from the start, without moments per class where one product for all labellings will do."""
-    data = data_of_kind(kind)
-    if kind == "array-api":
-        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
-    coding = "one-hot" if kind == "one-hot" else "signed"
-    choices = {**CHOICES, "coding": coding, "marginal_is_known": is_known, "copy": kind != "implicit"}
-    order = np.random.default_rng(0).permutation(24)
-    other = replace(data, labels=data.labels[order])
-    posed, one_by_one, like_this = pose(data, **choices), [], PosedBox.like_this
-    monkeypatch.setattr(PosedBox, "like_this", lambda *given: one_by_one.append(1) or like_this(*given))
-    (found,) = posed.relabelled([other], Multiple(1.5))
-    assert len(one_by_one) == (kind not in ("dense", "array-api"))
-    expected = pose(other, **{**choices, "rule": Multiple(1.5)})
-    np.testing.assert_allclose(found.problem.tau, expected.problem.tau, atol=1e-13)
-    np.testing.assert_allclose(found.problem.lam, expected.problem.lam, atol=1e-13)
-    np.testing.assert_array_equal(found.problem.centre, expected.problem.centre)
-    assert found.problem.coding.name == coding
-    assert found.problem.marginal.is_known == is_known
-    assert found.problem.features is posed.problem.features
-    assert found.problem.scale is posed.problem.scale
-    np.testing.assert_array_equal(found.instances.p_hat, expected.instances.p_hat)
-    assert found.radii.factor == 1.5
-
-
 def test_columns_that_are_empty_whatever_the_labels():
     """A constant is; the intercept is not, though classes of the same weight leave it a mean of zero."""
     data = replace(some_data(2, n=16), labels=np.arange(16) % 2, weights=np.ones(16))
@@ -128,56 +69,6 @@ def test_columns_that_are_empty_whatever_the_labels():
     assert found.problem.tau[0, 0] == 0.0
     assert found.problem.lam[0, 3] == 1.0
     np.testing.assert_allclose(found.problem.lam, pose(data, **CHOICES | {"rule": Multiple(1.5)}).problem.lam)
-
-
-@pytest.mark.parametrize("is_known", [True, False])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "implicit", "pairs", "array-api", "pairs, array-api"])
-def test_parts_keep_the_choices(kind, fit_intercept, is_known, request):
-    data = data_of_kind(kind.split(",")[0])
-    if kind.endswith("array-api"):
-        data = replace(data, X=request.getfixturevalue("array_api").asarray(data.X))
-    choices = {
-        **CHOICES,
-        "coding": "one-hot",
-        "fit_intercept": fit_intercept,
-        "marginal_is_known": is_known,
-        "copy": kind != "implicit",
-    }
-    rows = np.arange(3, 24)
-    options = {"rule": Multiple(1.5), "standardize": True}
-    (found,) = pose_parts(pose(data, **choices), data, [rows], copy=choices["copy"], **options)
-    expected = pose(data.part(rows), **{**choices, "rule": Multiple(1.5)})
-    np.testing.assert_allclose(found.problem.tau, expected.problem.tau, atol=1e-12)
-    np.testing.assert_allclose(found.problem.lam, expected.problem.lam, atol=1e-12)
-    np.testing.assert_array_equal(found.problem.centre, expected.problem.centre)
-    assert found.problem.coding.name == "one-hot"
-    assert found.problem.scale.has_intercept == fit_intercept
-    assert found.problem.marginal.is_known == is_known
-    assert found.radii.factor == 1.5
-    kinds = {
-        "dense": DensePart,
-        "implicit": ImplicitFeatures,
-        "pairs": DenseFeatures,
-        "array-api": DeviceFeatures,
-        "pairs, array-api": DeviceFeatures,
-    }
-    assert isinstance(found.problem.features, kinds.get(kind, object))
-
-
-def test_parts_share_a_pass_and_are_copied_by_pieces(monkeypatch):
-    """What a part holds does not depend on the pieces by which it is copied, to the last bit."""
-    monkeypatch.setattr(dense, "PIECE_ELEMENTS", 70)
-    data = some_data(2)
-    whole = pose(data, **CHOICES)
-    passes = whole.problem.features.n_passes
-    rows = [np.arange(3, 24), np.r_[0:9, 12:23]]
-    found = pose_parts(whole, data, rows, rule=Multiple(1.0), standardize=True, copy="auto")
-    assert whole.problem.features.n_passes == passes + 1
-    for posed in found:
-        part = posed.problem.features
-        expected = (whole.problem.features.values[part.rows] - part.shift) * part.factor
-        np.testing.assert_array_equal(part.copied().values, expected)
 
 
 # ---- rules

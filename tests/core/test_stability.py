@@ -14,7 +14,7 @@ from sklearn.base import clone
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.selector import most_important
-from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, false_selection_bounds
+from minimaxrisk.guarantees.false_selections import false_selection_bounds
 from minimaxrisk.samples.independent_units import Strata, complementary_halves
 from minimaxrisk.samples.validation import TrainingData
 
@@ -95,12 +95,6 @@ def test_of_equally_important_columns_the_first_ones_stay():
     assert sorted(most_important(fitted, 4)) == [1, 3, 4, 6]
 
 
-def test_the_estimator_is_fitted_on_all_samples(wide):
-    X, y = wide
-    selector = stable().fit(X, y)
-    np.testing.assert_array_equal(selector.estimator_.coef_, MinimaxRiskClassifier().fit(X, y).coef_)
-
-
 @pytest.mark.usefixtures("eager_processes")
 def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
     X, y = wide
@@ -132,12 +126,6 @@ def test_weights_go_with_the_rows_and_zero_is_no_row(wide):
     selector = stable().fit(X, y, sample_weight=weights)
     same_result(selector, stable().fit(X[used], y[used], sample_weight=weights[used]))
     assert (selector.selection_frequencies_ != stable().fit(X[used], y[used]).selection_frequencies_).any()
-
-
-def test_the_halves_carry_the_labels_as_they_were_given(wide):
-    weights = {"alpha": 1.0, "beta": 2.0, "gamma": 1.0}
-    selector = stable(MinimaxRiskClassifier(class_weight=weights)).fit(*wide)
-    assert selector.average_selected_ > 0
 
 
 def test_a_fit_without_stability_forgets_the_frequencies(wide):
@@ -243,11 +231,6 @@ def test_the_unimodal_bound_reaches_as_low_as_the_theorem():
     ]
     assert np.isnan(bounds[0])
     assert bounds[1] == pytest.approx(1000 * largest_unimodal_tail(20, 6, 0.4**2), rel=1e-6)
-
-
-def test_bounds_in_words():
-    assert "at most 1.25 (Meinshausen" in str(FalseSelectionBounds(0.6, 0.5, 1.25, np.nan))
-    assert "no bound (Shah" in str(FalseSelectionBounds(0.6, 0.5, 1.25, np.nan))
 
 
 def test_bounds_by_hand():
