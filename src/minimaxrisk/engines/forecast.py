@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk.engines.cost import STEPS_POWER
-from minimaxrisk.engines.solution import IterationRecord, Monitor
+from minimaxrisk.engines.solution import SMALLEST_GAP, IterationRecord, Monitor
 
 # Records from which on there is a forecast.
 FEWEST_RECORDS = 4
@@ -25,6 +25,7 @@ class Forecast:
     def __init__(self, monitor: Monitor, *, aim: float, is_geometric: bool) -> None:
         """``aim`` is the gap at which the solver stops."""
         self._monitor, self._is_geometric = monitor, is_geometric
+        aim = max(aim, SMALLEST_GAP)
         self._aim = VERTEX_FOUND if is_geometric and aim < SHOWS_NO_VERTEX else aim
         self._seconds: list[float] = []
         self._gaps: list[float] = []
