@@ -17,7 +17,6 @@ from minimaxrisk._utils.dask_arrays import computed
 from minimaxrisk._utils.environment import require
 
 FloatArray: TypeAlias = NDArray[np.float64]
-Float32Array: TypeAlias = NDArray[np.float32]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 

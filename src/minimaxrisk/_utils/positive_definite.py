@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg.blas import dtrmm, dtrsv, strmm
-from scipy.linalg.lapack import dlauum, dpotrf, dtrtri, slauum, strtri
+from scipy.linalg.blas import dtrmm, dtrsv
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from minimaxrisk._utils.arrays import FloatArray
 
@@ -15,8 +12,6 @@ from minimaxrisk._utils.arrays import FloatArray
 REGULARISATIONS = (0.0, 1e-13, 1e-11, 1e-9, 1e-7)
 # Rows up to which a triangle is inverted in one piece.
 SMALL_TRIANGLE = 64
-
-Real = TypeVar("Real", np.float32, np.float64)
 
 
 class FactorisationError(ArithmeticError):
@@ -41,27 +36,25 @@ def cholesky_solve(factor: FloatArray, right: FloatArray) -> FloatArray:
     return dtrsv(factor, dtrsv(factor, right, lower=1), lower=1, trans=1, overwrite_x=1)
 
 
-def inverse_from_factor(factor: NDArray[Real]) -> NDArray[Real]:
+def inverse_from_factor(factor: FloatArray) -> FloatArray:
     """Lower triangle of ``(L L')^-1``."""
-    lauum = slauum if factor.dtype == np.float32 else dlauum
-    return lauum(_inverse_of_triangle(factor), lower=1, overwrite_c=1)[0]
+    return dlauum(_inverse_of_triangle(factor), lower=1, overwrite_c=1)[0]
 
 
-def _inverse_of_triangle(lower: NDArray[Real]) -> NDArray[Real]:
+def _inverse_of_triangle(lower: FloatArray) -> FloatArray:
     """By halves: LAPACK's own function takes twice as long from about 200 rows on."""
-    trtri, trmm = (strtri, strmm) if lower.dtype == np.float32 else (dtrtri, dtrmm)
     n = len(lower)
     if n <= SMALL_TRIANGLE:
-        return trtri(lower, lower=1)[0]
+        return dtrtri(lower, lower=1)[0]
     half = n // 2
-    inverse = np.zeros((n, n), dtype=lower.dtype, order="F")
+    inverse = np.zeros((n, n), order="F")
     first, second = _inverse_of_triangle(lower[:half, :half]), _inverse_of_triangle(lower[half:, half:])
     inverse[:half, :half], inverse[half:, half:] = first, second
-    below = trmm(-1.0, second, lower[half:, :half], lower=1)
-    inverse[half:, :half] = trmm(1.0, first, below, side=1, lower=1)
+    below = dtrmm(-1.0, second, lower[half:, :half], lower=1)
+    inverse[half:, :half] = dtrmm(1.0, first, below, side=1, lower=1)
     return inverse
 
 
-def diagonal_of(matrix: NDArray[Real]) -> NDArray[Real]:
+def diagonal_of(matrix: FloatArray) -> FloatArray:
     """A writable view of the diagonal of a square matrix that is contiguous in either order."""
     return matrix.ravel(order="K")[:: matrix.shape[0] + 1]

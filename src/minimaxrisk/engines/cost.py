@@ -82,7 +82,7 @@ def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
     operations = ITERATIONS_OF_SEVERAL * operations_by_instances(n, d, blocks)
     n_numbers = n * min(2 * n, d) + (blocks + 1) * n**2
     if blocks == 1:
-        q = _n_constraints(n, d, blocks)
+        q = n_constraints(n, d, blocks)
         operations = ITERATIONS * min(operations_by_instances(n, d, blocks), n * q**2 + q**3 / 3.0)
         n_numbers = n * min(2 * n, d) + min(n, d) ** 2
     elif moments_find_room(n, d, blocks) and moments_are_cheaper(n, d, blocks):
@@ -92,15 +92,20 @@ def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
     return Demands(n, d, float(BYTES * n_numbers), float(operations / OPERATIONS_PER_SECOND))
 
 
-def _n_constraints(n: int, d: int, blocks: int) -> float:
-    """Predict the constraints of a working set, per block."""
+def n_constraints(n: int, d: int, blocks: int) -> float:
+    """The nearest constraints that a working set takes, per block.
+
+    Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
+    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances.
+    Several blocks share the active ones: with 3 to 50 classes 0.25 took 7 to 17% less time than 0.4.
+    """
     per_root = PER_ROOT if blocks == 1 else PER_ROOT_OF_SEVERAL
     return float(min(d, n + MORE, MOST_PER_INSTANCE * n, per_root * np.sqrt(n * d)))
 
 
 def operations_by_instances(n: int, d: int, blocks: int) -> float:
     """Predict an iteration of the interior point with matrices of n x n; several blocks take inverses."""
-    matrices = blocks * n**2 * _n_constraints(n, d, blocks)
+    matrices = blocks * n**2 * n_constraints(n, d, blocks)
     return matrices + (n**3 / 3.0 if blocks == 1 else (blocks + 1) * n**3)
 
 
@@ -165,4 +170,4 @@ def as_duration(seconds: float) -> str:
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.2g} seconds"
+    return f"{seconds:.0f} seconds" if seconds >= 10.0 else f"{seconds:.2g} seconds"

@@ -219,6 +219,12 @@ class Stage:
 NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
 
 
+def indifferent(problem: Box) -> FloatArray | None:
+    """Labels independent of instances, where their moments are zero as in the signed coding; else None."""
+    distribution = np.full_like(problem.centre, 1.0 / len(problem.centre)) * problem.centre.sum(axis=0)
+    return None if problem.coding.encode(distribution).any() else distribution
+
+
 def always_one_class(problem: Box) -> Stage | None:
     """Always naming the most common class, where an intercept per class can say so.
 

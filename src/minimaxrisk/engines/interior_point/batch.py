@@ -23,6 +23,7 @@ from minimaxrisk.engines.solution import (
     Enough,
     Stage,
     always_one_class,
+    indifferent,
     is_stuck,
 )
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
@@ -92,7 +93,11 @@ class _Loop:
                 for each, stage in zip(problems, self._stages, strict=True)
             ]
         )
-        self._lower = np.array([_lower_bound_of_indifference(problem) for problem in problems])
+        self._lower = np.zeros(len(problems))
+        for i, problem in enumerate(problems):
+            w = indifferent(problem)
+            if w is not None:
+                self._lower[i] = lower_bound(problem, problem.objective, w, 0.0).bound
         self._gaps: list[FloatArray] = []
 
     def run(self) -> list[Found | None]:
@@ -137,11 +142,3 @@ class _Loop:
         self._stages = [self._stages[i] for i in kept]
         self._which, self._upper, self._lower = self._which[kept], self._upper[kept], self._lower[kept]
         self._gaps = [gaps[kept] for gaps in self._gaps]
-
-
-def _lower_bound_of_indifference(problem: Box) -> float:
-    """The bound by labels that are independent of instances, where their moments are zero: no pass."""
-    indifferent = np.full_like(problem.centre, 1.0 / len(problem.centre)) * problem.centre.sum(axis=0)
-    if problem.coding.encode(indifferent).any():
-        return 0.0
-    return lower_bound(problem, problem.objective, indifferent, 0.0).bound

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, stacked
+from minimaxrisk.engines.cost import n_constraints
 from minimaxrisk.engines.interior_point.sides import BoxCoupling
 from minimaxrisk.engines.interior_point.systems import NewtonSystem, SignedSystem, start_system
 from minimaxrisk.engines.solution import Face, Stage
@@ -36,10 +37,8 @@ LARGEST_START, START_TO_BOUNDARY = 0.5, 0.8
 SMALLEST_PRODUCT = 0.1
 # How much of the way to a pair that another engine found a beginning goes, and its largest score.
 NEAR_PAIR, LARGEST_SCORE = 0.95, 0.98
-# Nearest constraints taken into Q, see ``n_nearest``: per sqrt(n d) with one block and with several, per
-# instance at most, beyond n, and per instance with sparse columns.
-NEAREST_PER_ROOT, NEAREST_PER_ROOT_OF_SEVERAL = 0.4, 0.25
-MOST_PER_INSTANCE, MORE, SPARSE_PER_INSTANCE = 1.5, 50, 1.5
+# Nearest constraints taken into Q per instance with sparse columns.
+SPARSE_PER_INSTANCE = 1.5
 # Constraints in the working sets of a batch, per instance and block: with one block and with several. Members
 # of GLIOMA and MLL take 11 iterations with 3.5, 12 with 3, and 14 with 4, whose newcomers disturb the steps.
 NEAREST_IN_BATCH, NEAREST_OF_SEVERAL_IN_BATCH = 2.0, 3.5
@@ -358,18 +357,11 @@ def snapshot_near(problem: Box, u: FloatArray, mu: FloatArray) -> Snapshot:
 def n_nearest(problem: Box) -> int:
     """How many of the nearest constraints Q takes, besides those whose multipliers matter.
 
-    Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
-    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances.
-    Some more cost nothing where a pass over the features takes longer than a matrix of n x n. Several blocks
-    share the active ones: with 3 to 50 classes 0.25 took 7 to 17% less time than 0.4. Sparse columns add
-    little to a step: on Dorothea and texts 1.5 n took 2 to 24% less time than 2 n, and less than n.
+    See ``n_constraints``. Sparse columns add little to a step: on Dorothea and texts 1.5 n took 2 to 24% less
+    time than 2 n, and less than n.
     """
-    n, d = problem.features.shape
-    n_blocks = problem.coding.n_blocks
-    per_block = SPARSE_PER_INSTANCE * n
-    if not problem.features.is_sparse:
-        per_root = NEAREST_PER_ROOT if n_blocks == 1 else NEAREST_PER_ROOT_OF_SEVERAL
-        per_block = min(MOST_PER_INSTANCE * n, n + MORE, per_root * np.sqrt(n * d))
+    (n, d), n_blocks = problem.features.shape, problem.coding.n_blocks
+    per_block = SPARSE_PER_INSTANCE * n if problem.features.is_sparse else n_constraints(n, d, n_blocks)
     return max(1, int(per_block * n_blocks))
 
 

@@ -33,6 +33,7 @@ from minimaxrisk.engines.solution import (
     Stage,
     always_one_class,
     drop_small_coefficients,
+    indifferent,
     is_stuck,
 )
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
@@ -280,11 +281,9 @@ class _Search:
         return self.point
 
     def _offer_indifference(self) -> None:
-        """Labels independent of instances, where their moments are zero as in the signed coding: no pass."""
-        indifferent = np.full_like(self.problem.centre, 1.0 / len(self.problem.centre))
-        indifferent *= self.problem.centre.sum(axis=0)
-        if not self.problem.coding.encode(indifferent).any():
-            inside = lower_bound(self.iterated, self.objective, indifferent, 0.0)
+        w = indifferent(self.problem)
+        if w is not None:
+            inside = lower_bound(self.iterated, self.objective, w, 0.0)
             self._offer_distribution(inside.distribution, inside.bound)
 
     def _offer_one_class(self) -> None:

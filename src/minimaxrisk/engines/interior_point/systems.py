@@ -13,7 +13,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from typing import ClassVar
 
 import numpy as np
 
@@ -39,10 +38,9 @@ class NewtonSystem(ABC):
     Attributes
     ----------
     x, z : arrays of shape (P, N)
-        The primal numbers and their dual partners, of several ``kinds`` for each instance.
+        The primal numbers and their dual partners, of several kinds for each instance.
     """
 
-    kinds: ClassVar[int]
     x: FloatArray
     z: FloatArray
 
@@ -129,8 +127,6 @@ class SignedSystem(NewtonSystem):
         (E + G) du = right,   E = e_p e_q / (e_p + e_q).
     """
 
-    kinds = 2
-
     def __init__(self, start: FloatArray) -> None:
         super().__init__(start)
         u = start[:, 0] - start[:, 1]
@@ -198,8 +194,6 @@ class KnownSignedSystem(NewtonSystem):
 
         (E + G) du = right,   E = (e_p e_q + e_v (e_p + e_q)) / (e_p + e_q + 4 e_v).
     """
-
-    kinds = 3
 
     def __init__(self, start: FloatArray) -> None:
         super().__init__(start)
@@ -278,8 +272,6 @@ class OneHotSystem(NewtonSystem):
     and one equation for dr. The step is linear in phi, whatever it was before, and phi is chosen so that the
     mass becomes one; that also takes back what rounding has added to it so far.
     """
-
-    kinds = 2
 
     def __init__(self, start: FloatArray) -> None:
         super().__init__(start)
@@ -408,8 +400,6 @@ class ExpectedLossSystem(NewtonSystem):
     ``u = w_0 - w_1`` and ``E = e_0 e_1 / (e_0 + e_1)``, as for the minimax risk; for the one-hot coding every
     class has a block of its own, with E = e. As in ``OneHotSystem`` phi is chosen so that the mass is one.
     """
-
-    kinds = 1
 
     def __init__(self, loss: FloatArray, coding: Coding, start: FloatArray) -> None:
         super().__init__(start)
