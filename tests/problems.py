@@ -12,10 +12,11 @@ from minimaxrisk import MinimaxRiskClassifier, error_bound
 from minimaxrisk._utils.arrays import to_numpy
 from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
 from minimaxrisk.engines.linear_programs.starts import by_correlation
-from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
+from minimaxrisk.matrices.moments import make_coding
+from minimaxrisk.matrices.scaling import features_of
 from minimaxrisk.problem.objective import BayesError
-from minimaxrisk.problem.pose import build_features, build_problem
+from minimaxrisk.problem.pose import build_problem
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import TrainingData, check_new_data
 from minimaxrisk.uncertainty.rules import Multiple
@@ -26,13 +27,18 @@ def distinct_instances(X, labels, weights, n_classes, **more):
     return samples.distinct_instances(TrainingData(X, np.arange(n_classes), labels, weights, **more))
 
 
+def features_in(X, instances, **options):
+    """The scaled features of instances, their moments and the scale."""
+    return features_of(X, instances.rows, instances.p_hat, **options)
+
+
 def problem_of(
     X, labels, n_classes, *, coding="auto", radius=1.0, weights=None, marginal_is_known=False, **options
 ):
     weights = np.ones(len(labels)) if weights is None else weights
     instances = distinct_instances(X, labels, weights, n_classes)
     options = {"standardize": True, "fit_intercept": True} | options
-    scaled, coding = build_features(X, instances, **options), make_coding(coding, n_classes)
+    scaled, coding = features_in(X, instances, **options), make_coding(coding, n_classes)
     posed = build_problem(scaled, instances, coding, Multiple(radius), marginal_is_known=marginal_is_known)
     return posed.problem, instances
 
@@ -86,10 +92,10 @@ def questions(features, rng, p_hat):
         averaged.correlate(v[:, :2]),
         averaged.combine(few),
         averaged.means_of(bell, v[:, :2]),
-        averaged.some_rows(np.array([1, 1, 0]), after=mu[:2]).values,
+        averaged.some_rows(np.array([1, 1, 0]), after=mu[:2]).columns(some),
         averaged.averaged(sparse.csr_array([[0.5, 0.5]])).columns(some),
         of_means.mean,
-        features.some_rows(np.array([4, 1]), after=mu[:2]).values,
+        features.some_rows(np.array([4, 1]), after=mu[:2]).columns(some),
         moments.mean,
         moments.variance,
     ]

@@ -43,7 +43,7 @@ ROOMS = {
         "doubts recognition training_scale assumptions bad_input groups best_guarantee odd_samples",
     ),
     "engines": (
-        "engines/**/*.py features/[!d]*.py features/dense.py",
+        "engines/**/*.py matrices/[!d]*.py matrices/dense.py",
         """ball batches certificate coarse_start dense_features empty_columns engines expected_loss
         first_order highs implicit_features instance_generation interior_point known_marginal many_classes
         moment_space path problem_posing progress solvers vertices warm_path working_sets containers

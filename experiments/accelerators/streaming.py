@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from minimaxrisk.matrices.device import DeviceMatrix, StreamedArray
 
 from experiments.accelerators.clock import median_seconds, upload_bandwidth
 from experiments.accelerators.workloads import EFFECT, N_INFORMATIVE, Row, certified
-from minimaxrisk.features.device import StreamedArray, weighted_sums
 
 
 def streamed(n: int, d: int) -> Iterator[Row]:
@@ -21,7 +21,7 @@ def streamed(n: int, d: int) -> Iterator[Row]:
     there = StreamedArray(X, torch.device("cuda"))
     weights = torch.randn((1, n), dtype=torch.float64, device="cuda")
     shift = torch.zeros(d, dtype=torch.float64, device="cuda")
-    seconds = median_seconds(lambda: weighted_sums(there, weights, shift), 3)
+    seconds = median_seconds(lambda: DeviceMatrix(there).left(weights, shift), 3)
     yield {
         "what": f"pass over {n_bytes / 1e9:.3g} GB streamed",
         "n": n,

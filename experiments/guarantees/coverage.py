@@ -43,9 +43,9 @@ from experiments.paper.fitting import fit_quietly
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.choices import Coding, RadiusOfBox
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.features.matrix import make_coding
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import rule_probabilities
+from minimaxrisk.matrices.moments import make_coding
 
 NAME = "coverage"
 BOOTSTRAP: Final = "bootstrap"

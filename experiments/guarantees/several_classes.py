@@ -17,7 +17,7 @@ from experiments.harness.sources import Sources
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
-from minimaxrisk.features.matrix import make_coding
+from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.problem.ball import pose_ball
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.validation import check_training_data

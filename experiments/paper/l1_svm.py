@@ -24,7 +24,8 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.linear_programs.constraint_generation import first_by
 from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
-from minimaxrisk.features.matrix import TINY, FeatureMatrix, squared_norm
+from minimaxrisk.matrices.scale import TINY
+from minimaxrisk.matrices.standardised import Standardised, squared_norm
 from minimaxrisk.problem.pose import build_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
@@ -97,13 +98,13 @@ class Sample(NamedTuple):
         side, instance = np.nonzero(of_side)
         return cls(instance, np.where(side == 1, 1.0, -1.0), of_side[side, instance])
 
-    def products(self, features: FeatureMatrix, pi: FloatArray) -> FloatArray:
+    def products(self, features: Standardised, pi: FloatArray) -> FloatArray:
         """``sum_i y_i pi_i x_ij`` for every column."""
         signed = np.zeros(features.shape[0])
         np.add.at(signed, self.instance, self.sign * pi)
         return features.correlate(signed[None])[0]
 
-    def shortfalls(self, features: FeatureMatrix, beta: FloatArray, intercept: float) -> FloatArray:
+    def shortfalls(self, features: Standardised, beta: FloatArray, intercept: float) -> FloatArray:
         """``1 - y_i (x_i'beta + b)``."""
         return 1.0 - self.sign * (features.combine(beta[None])[0, self.instance] + intercept)
 
@@ -118,7 +119,7 @@ class Machine(NamedTuple):
     n_programs: int
 
 
-def generate_columns(features: FeatureMatrix, sample: Sample, alpha: float, settings: L1SVM) -> Machine:
+def generate_columns(features: Standardised, sample: Sample, alpha: float, settings: L1SVM) -> Machine:
     """Solve with some columns, add those whose constraint is violated most, until none is."""
     sign, weight = sample.sign, sample.weight
     columns, incoming = np.empty(0, dtype=np.intp), first_columns(features, sample, alpha, settings.n_max)
@@ -160,7 +161,7 @@ def generate_columns(features: FeatureMatrix, sample: Sample, alpha: float, sett
     return Machine(beta, intercept, upper, min(lower, upper), n_programs)
 
 
-def first_columns(features: FeatureMatrix, sample: Sample, alpha: float, n_max: int) -> IntArray:
+def first_columns(features: Standardised, sample: Sample, alpha: float, n_max: int) -> IntArray:
     """The largest coefficients after some accelerated proximal gradient steps on a smoothed hinge loss.
 
     Where fewer than ``n_max`` are not zero, the largest violations fill up.

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse, stats
 
 from minimaxrisk.engines.ball import solve_ball
-from minimaxrisk.features.matrix import make_coding
+from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.problem.ball import Ball
 from minimaxrisk.problem.objective import FREE, KnownMarginal
 from minimaxrisk.problem.problem import lower_bound, upper_bound

@@ -16,7 +16,6 @@ from minimaxrisk import (
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators.ball_member import fit_ball, folds_of
-from minimaxrisk.features.matrix import products_of_instances
 from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.rule import AverageRule
 from minimaxrisk.samples.independent_units import Strata
@@ -156,12 +155,12 @@ def test_other_containers_give_the_same(container):
 def test_products_are_those_of_the_columns(monkeypatch):
     X, y = table(2)
     X[np.abs(X) < 0.7] = 0.0
-    monkeypatch.setattr("minimaxrisk.features.matrix.READ_ELEMENTS", 45 * 16)
+    monkeypatch.setattr("minimaxrisk.matrices.standardised.GROUP_ELEMENTS", 45 * 16)
     for kind in (np.asarray, sparse.csr_array):
         _, _, posed = posed_study(kind(X), y)
         features = posed.problem.features
         inner, unit = features.columns(np.arange(features.shape[1])), np.linspace(0.0, 1.0, features.shape[1])
-        np.testing.assert_allclose(products_of_instances(features, unit), (inner * unit**2) @ inner.T)
+        np.testing.assert_allclose(features.gram(unit), (inner * unit**2) @ inner.T)
 
 
 def test_many_samples_are_left_to_the_members(monkeypatch):

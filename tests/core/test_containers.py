@@ -17,20 +17,14 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
-    permutation_test,
     verify,
 )
 from minimaxrisk._utils import environment
 from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.estimators import fit_support
 from minimaxrisk.exceptions import LargeFitWarning
-from minimaxrisk.features import dense
-from minimaxrisk.features.dense import DenseFeatures, dense_features, implicit_features
-from minimaxrisk.features.matrix import ClassMoments, FeatureMatrix
-from minimaxrisk.problem import pose
-from minimaxrisk.samples.instances import distinct_instances
-from minimaxrisk.samples.validation import TrainingData, check_training_data
-from problems import assert_same_answers
+from minimaxrisk.matrices import dense
+from minimaxrisk.samples.validation import TrainingData
 
 N, D = 60, 900
 CONTAINERS = [
@@ -116,7 +110,7 @@ def small_blocks(monkeypatch):
 @pytest.fixture
 def no_copies(monkeypatch):
     """Whoever copies dense data fails."""
-    monkeypatch.setattr(dense, "dense_features", None)
+    monkeypatch.setattr(dense, "copy_of", None)
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
@@ -128,62 +122,6 @@ def test_a_fit_is_the_same_without_a_copy(container, study, expected, small_bloc
     assert model.optimality_gap_ < 1e-6
     assert verify(model, X, study[1]).valid
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(study[0]), atol=1e-6)
-
-
-# Zarr takes seconds for its many small reads; that columns are not scaled is seen with the others.
-AS_STORED = [
-    pytest.param(name, scaled, marks=[pytest.mark.slow] if name.startswith("zarr") and not scaled else [])
-    for name in CONTAINERS
-    if not name.startswith("CS")
-    for scaled in (True, False)
-]
-
-
-@pytest.mark.parametrize(("name", "standardize"), AS_STORED)
-def test_answers_are_those_of_the_copy(container, study, small_blocks, standardize, name):
-    X, y = container(name), study[1]
-    rng = np.random.default_rng(1)
-    weights = rng.integers(0, 3, N).astype(float)
-    data = check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights)
-    instances, table = distinct_instances(data), Table(StoredArray(X))
-    options = {"standardize": standardize, "fit_intercept": True}
-    copied, moments, scale = dense_features(table, instances, **options)
-    plain, plain_moments, plain_scale = implicit_features(table, instances, **options)
-    assert_same_answers((plain, plain_moments), (copied, moments), instances, rtol=1e-10, atol=1e-11)
-    np.testing.assert_allclose(plain_scale.scale, scale.scale, rtol=1e-13)
-    np.testing.assert_allclose(plain_scale.shift, scale.shift, rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_far_from_zero_are_held_beside_the_data(study, small_blocks, no_copies, dtype):
-    X, y = study[0].astype(dtype), study[1]
-    X[:, 2] = 1e6 + np.round(X[:, 2])
-    X[:, 40] *= dtype(1e-30) if dtype == np.float32 else 1e-180
-    X[:, 41] = np.where(y, 1e30, -1e30)
-    if dtype == np.float64:
-        X[:, 42] = 1e-170 * X[:, 43]  # the squares of which are zero
-    data = check_training_data(MinimaxRiskClassifier(), X, y)
-    instances, table = distinct_instances(data), Table(StoredArray(X))
-    options = {"standardize": True, "fit_intercept": True}
-    plain, moments, scale = implicit_features(table, instances, **options)
-    held = [2, 40, 41, 42] if dtype == np.float64 else [2, 40, 41]
-    assert plain.held.indices.tolist() == [j for j in held if j != 41 or dtype == np.float32]
-    copied, copied_moments, copied_scale = dense_features(table, instances, **options)
-    assert_same_answers((plain, moments), (copied, copied_moments), instances, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(scale.scale, copied_scale.scale, rtol=1e-9)
-
-
-def test_too_many_such_columns_are_refused_or_copied(study, monkeypatch):
-    X, y = study[0] + 1e7, study[1]
-    with pytest.raises(ValueError, match=r"copy=False is not possible: .*subtract column means.*copy=True"):
-        MinimaxRiskClassifier(copy=False).fit(X, y)
-    monkeypatch.setattr(dense, "LARGE", 0)
-    assert MinimaxRiskClassifier().fit(X, y).worst_case_error_ == pytest.approx(
-        MinimaxRiskClassifier(copy=True).fit(X, y).worst_case_error_, abs=1e-9
-    )
-    monkeypatch.setattr(dense, "memory_short_of", lambda n_bytes: 1000)
-    with pytest.raises(ValueError, match=r"a float64 copy of X, which they need, takes 0.00042 GB"):
-        MinimaxRiskClassifier().fit(X, y)
 
 
 def test_a_copy_that_memory_does_not_hold_is_refused(study, monkeypatch):
@@ -378,73 +316,3 @@ def test_peak_memory(tmp_path):
     without_copy, with_copy = map(float, printed.split())
     assert without_copy < 0.3
     assert 0.9 < with_copy < 1.2
-
-
-# --- a container that the library does not know -------------------------------------------------------
-
-
-class Halves(FeatureMatrix):
-    """The columns in two halves. It answers what has no answer in ``FeatureMatrix``, and no more."""
-
-    def __init__(self, whole):
-        self.n_passes, self.middle = 0, whole.shape[1] // 2
-        self.halves = [DenseFeatures(half) for half in np.split(whole.values, [self.middle], axis=1)]
-
-    @property
-    def shape(self):
-        return len(self.halves[0].values), sum(half.shape[1] for half in self.halves)
-
-    def correlate(self, block_weights):
-        self.n_passes += 1
-        return np.hstack([half.correlate(block_weights) for half in self.halves])
-
-    def combine(self, coefficients):
-        parts = np.split(coefficients, [self.middle], axis=1)
-        return sum(half.combine(part) for half, part in zip(self.halves, parts, strict=True))
-
-    def means_of(self, function, weights):
-        return np.hstack([half.means_of(function, weights) for half in self.halves])
-
-    def class_moments(self, p_hats):
-        found = zip(*(half.class_moments(p_hats) for half in self.halves), strict=True)
-        return [
-            ClassMoments(
-                left.prior,
-                np.hstack([left.mean, right.mean]),
-                np.hstack([left.variance, right.variance]),
-            )
-            for left, right in found
-        ]
-
-    def averaged(self, shares):
-        return Halves(DenseFeatures(shares @ self.columns(np.arange(self.shape[1]))))
-
-    def some_rows(self, indices, *, after):
-        return Halves(DenseFeatures(np.vstack([after, self.columns(np.arange(self.shape[1]))[indices]])))
-
-    def columns(self, indices):
-        return np.hstack([half.values for half in self.halves])[:, indices]
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_new_container_needs_no_change_of_an_engine(study, n_classes, monkeypatch):
-    X, y = study[0][:, :300], np.arange(N) % n_classes
-    learn, options = MinimaxRiskClassifier(), {"n_permutations": 2, "random_state": 0}
-    expected = MinimaxRiskClassifier().fit(X, y)
-    null_distribution = permutation_test(learn, X, y, **options).null_distribution
-    made, usual = [], pose.build_features
-
-    def build(*arguments, **options):
-        features, *rest = usual(*arguments, **options)
-        made.append(Halves(features))
-        return made[-1], *rest
-
-    monkeypatch.setattr(pose, "build_features", build)
-    model = MinimaxRiskClassifier().fit(X, y)
-    assert made[0].n_passes > model.n_iter_
-    assert model.solver_ == expected.solver_ == "interior-point"
-    assert model.worst_case_error_ == pytest.approx(expected.worst_case_error_, abs=1e-9)
-    np.testing.assert_array_equal(model.selected_features_, expected.selected_features_)
-    assert verify(model, X, y).valid
-    found = permutation_test(learn, X, y, **options).null_distribution
-    np.testing.assert_allclose(found, null_distribution, atol=2e-3)

@@ -23,14 +23,11 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk._utils import dask_arrays
-from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.features.chunked import dask_features, mean_and_variance_from
-from minimaxrisk.features.dense import dense_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.solvers import InteriorPoint
-from problems import assert_same_answers
+from problems import features_in
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -43,7 +40,7 @@ X, Y = STUDY.data, STUDY.target
 # Of two chunks by two, as few as there can be in both directions; each costs dask more than the work on it.
 FOUR = (35, 300)
 # What workers run.
-PRELOADED = ["distributed", "minimaxrisk.features.chunked", "minimaxrisk.analysis.permutation_test"]
+PRELOADED = ["distributed", "minimaxrisk.matrices.chunked", "minimaxrisk.analysis.permutation_test"]
 
 
 @pytest.fixture(scope="module")
@@ -168,34 +165,14 @@ def test_moments_and_scales_are_those_of_a_copy(change, standardize):
     instances = distinct_instances(chunked)
     np.testing.assert_array_equal(instances.rows, distinct_instances(plain).rows)
     options = {"standardize": standardize, "fit_intercept": True}
-    features, moments, scale = dask_features(chunked.X, instances, **options)
-    expected, expected_moments, expected_scale = dense_features(as_table(plain.X), instances, **options)
+    features, moments, scale = features_in(chunked.X, instances, **options)
+    expected, expected_moments, expected_scale = features_in(plain.X, instances, **options)
     np.testing.assert_allclose(scale.shift, expected_scale.shift, rtol=1e-13)
     np.testing.assert_allclose(scale.scale, expected_scale.scale, rtol=1e-12)
     np.testing.assert_allclose(moments.mean, expected_moments.mean, atol=1e-13)
     np.testing.assert_allclose(moments.variance, expected_moments.variance, rtol=1e-9, atol=1e-25)
     weights = np.random.default_rng(0).normal(size=(2, 60))
     np.testing.assert_allclose(features.correlate(weights), expected.correlate(weights), atol=1e-10)
-
-
-def test_every_question_is_answered_as_in_memory():
-    """Those that other tests reach on few ways."""
-    data = check_training_data(MinimaxRiskClassifier(), da.from_array(X, chunks=(25, 170)), Y)
-    instances, options = distinct_instances(data), {"standardize": True, "fit_intercept": True}
-    found, wanted = (
-        container(table, instances, **options)[:2]
-        for container, table in ((dask_features, data.X), (dense_features, as_table(X)))
-    )
-    assert_same_answers(found, wanted, instances, rtol=1e-10, atol=1e-10)
-
-
-def test_no_variance_is_below_zero_by_rounding():
-    """Every order of a sum leaves another error, here more of the square of the mean than of the squares."""
-    deviations = np.array([[[3e-16], [0.0]], [[1e-31], [0.0]]])
-    prior = np.array([[0.6], [0.4]])
-    _, variance = mean_and_variance_from(deviations, np.zeros((2, 1)), prior)
-    assert deviations[1, 0, 0] / prior[0, 0] < (deviations[0, 0, 0] / prior[0, 0]) ** 2
-    np.testing.assert_array_equal(variance, 0.0)
 
 
 # What stays where.
@@ -347,7 +324,7 @@ def test_a_permutation_test_is_spread_over_the_workers(on_cluster):
 
 def test_chunks_do_not_go_to_other_processes():
     data = check_training_data(MinimaxRiskClassifier(), da.from_array(X, chunks=(60, 250)), Y)
-    features = dask_features(data.X, distinct_instances(data), standardize=True, fit_intercept=True)[0]
+    features = features_in(data.X, distinct_instances(data), standardize=True, fit_intercept=True)[0]
     with pytest.raises(TypeError, match="leave n_jobs at 1"):
         joblib.hash(features)
 

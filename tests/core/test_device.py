@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from minimaxrisk.matrices import device
 
 from minimaxrisk import (
     ClippedScaler,
@@ -15,17 +16,14 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk._utils.arrays import to_numpy
-from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space
-from minimaxrisk.features import device
-from minimaxrisk.features.dense import dense_features
-from minimaxrisk.features.device import DeviceFeatures, device_features
+from minimaxrisk.matrices.device import DeviceMatrix
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
-from problems import assert_same_answers
+from problems import assert_same_answers, features_in
 
 pytest.importorskip("array_api_compat")
 pytest.importorskip("scipy", minversion="1.14.0")  # as scikit-learn asks for
@@ -85,8 +83,8 @@ def test_answers_are_those_of_the_copy(elsewhere, fit_intercept, standardize):
     X, y, weights = a_difficult_study(rng)
     instances = distinct_instances(check_training_data(MinimaxRiskClassifier(), X, y, sample_weight=weights))
     options = {"standardize": standardize, "fit_intercept": fit_intercept}
-    copied, moments, scale = dense_features(as_table(X), instances, **options)
-    there, their_moments, their_scale = device_features(elsewhere(X), instances, **options)
+    copied, moments, scale = features_in(X, instances, **options)
+    there, their_moments, their_scale = features_in(elsewhere(X), instances, **options)
     assert there.shape == copied.shape
     assert_same_answers((there, their_moments), (copied, moments), instances, rtol=1e-9, atol=1e-9)
     v, some = rng.normal(size=(1, len(instances.rows))), np.array([0, 3, 42])
@@ -111,8 +109,8 @@ def test_what_varies_and_what_does_not_is_what_numpy_says(elsewhere):
     X[:, 40:] = rng.standard_normal(40) * sizes
     instances = distinct_instances(check_training_data(MinimaxRiskClassifier(), X, np.arange(n) % 2))
     options = {"standardize": True, "fit_intercept": True}
-    copied, _, scale = dense_features(as_table(X), instances, **options)
-    there, _, their_scale = device_features(elsewhere(X), instances, **options)
+    copied, _, scale = features_in(X, instances, **options)
+    there, _, their_scale = features_in(elsewhere(X), instances, **options)
     assert np.allclose(their_scale.scale, scale.scale, rtol=1e-3)
     found, expected = (each.columns(np.arange(1, 81)) for each in (there, copied))
     assert not found[:, 40:].any()
@@ -128,7 +126,7 @@ def test_certificates_are_those_of_numpy(elsewhere, study):
         pose(check_training_data(MinimaxRiskClassifier(), values, y), **options).problem
         for values in (X, elsewhere(X))
     )
-    assert isinstance(there.features, DeviceFeatures)
+    assert isinstance(there.features.matrix, DeviceMatrix)
     assert type(there.tau_on_device) is type(there.lam_on_device) is type(elsewhere(X))
     assert np.allclose(there.tau, here.tau, atol=1e-13)
     assert np.allclose(there.lam, here.lam, atol=1e-13)
@@ -248,11 +246,12 @@ def test_bad_numbers(elsewhere, study):
         wrong[3, 7] = bad
         with pytest.raises(ValueError, match=r"X contains (NaN|infinity)"):
             MinimaxRiskClassifier().fit(elsewhere(wrong), y)
+    expected = MinimaxRiskClassifier().fit(X, y).worst_case_error_
     for size in (1e200, 1e-200):
-        wrong = X.copy()
-        wrong[:, 7] *= size
-        with pytest.raises(ValueError, match="divide or multiply these columns"):
-            MinimaxRiskClassifier().fit(elsewhere(wrong), y)
+        odd = X.copy()
+        odd[:, 7] *= size
+        model = MinimaxRiskClassifier().fit(elsewhere(odd), y)
+        assert model.worst_case_error_ == pytest.approx(expected, abs=1e-9)
 
 
 def test_blocks_that_come_from_the_host(study, monkeypatch):

@@ -14,8 +14,7 @@ from minimaxrisk import (
     verify,
     worst_case,
 )
-from minimaxrisk.features.matrix import ColumnScale, KeptColumns
-from minimaxrisk.features.sparse import _within_class_moments
+from minimaxrisk.matrices.scale import ColumnScale, KeptColumns
 from minimaxrisk.solvers import ConstraintGeneration
 
 N, FILLED = 60, 40
@@ -126,15 +125,3 @@ def test_empty_columns_take_no_memory_but_that_of_the_answer():
     peak = tracemalloc.get_traced_memory()[1] - before
     tracemalloc.stop()
     assert peak < 7 * 8 * n_columns  # 19 such vectors, were they part of the problem
-
-
-def test_no_variance_is_below_zero_by_rounding():
-    """The masses of rows that have an entry may add up to more than one, if those without weigh nothing."""
-    random = np.random.default_rng(0)
-    for n in range(3, 60):
-        p_hat = random.dirichlet(np.ones(n))[None]
-        p_hat[0, 0] = 1e-20
-        columns = np.ones((n, 4))
-        columns[0] = 0.0
-        _, variance = _within_class_moments(sparse.csc_array(1e3 * columns), p_hat)
-        assert variance.min() >= 0.0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
-from minimaxrisk.features import dense
-from minimaxrisk.features.dense import ImplicitFeatures
+from minimaxrisk.matrices import dense
+from minimaxrisk.matrices.standardised import Standardised
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def test_constants_are_not_too_many_columns_far_from_zero():
 
 def test_what_was_proven_roughly_does_not_count(no_copies, monkeypatch):
     """Passes that are wrong by a fifth lead astray, but nothing that they say is reported."""
-    rough = ImplicitFeatures.correlate_roughly
-    monkeypatch.setattr(ImplicitFeatures, "correlate_roughly", lambda self, v: 0.8 * rough(self, v))
+    rough = Standardised.correlate_roughly
+    monkeypatch.setattr(Standardised, "correlate_roughly", lambda self, v: 0.8 * rough(self, v))
     X, y, _ = a_study(np.random.default_rng(0), n=40, d=200)
     exact = MinimaxRiskClassifier().fit(X.astype(np.float64), y).worst_case_error_
     misled = MinimaxRiskClassifier().fit(X, y)

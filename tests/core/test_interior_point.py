@@ -16,7 +16,7 @@ from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSyste
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.solution import EngineSettings
-from minimaxrisk.features.moment_constraints import moment_constraints_of
+from minimaxrisk.matrices.moment_constraints import moment_constraints_of
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of, some_problem

@@ -90,7 +90,7 @@ def test_all_that_computes_does_so_in_one_thread(wide, what):
 
     def watch(frame, event, of):
         package, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
-        if name in WORK and package.startswith(("minimaxrisk.engines", "minimaxrisk.features")):
+        if name in WORK and package.startswith(("minimaxrisk.engines", "minimaxrisk.matrices")):
             seen.setdefault(name, set()).update(library.get_num_threads() for library in libraries)
 
     with threadpool_limits(2, user_api="blas"):

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import reference
-from minimaxrisk.features.matrix import make_coding
-from minimaxrisk.problem.pose import build_features
+from minimaxrisk.matrices.matrix import MatrixHints
+from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty import moments, rules
@@ -38,6 +38,7 @@ from minimaxrisk.uncertainty.rules import (
     UnionBound,
     radius_rule_of,
 )
+from problems import features_in
 
 N = 20
 
@@ -46,9 +47,7 @@ def sample_of(X, labels, *, coding="auto", weights=None, standardize=True, fit_i
     n_classes = int(labels.max()) + 1
     weights = np.ones(len(labels)) if weights is None else weights
     instances = distinct_instances(TrainingData(X, np.arange(n_classes), labels, weights, **more))
-    features, moments, scale = build_features(
-        X, instances, standardize=standardize, fit_intercept=fit_intercept
-    )
+    features, moments, scale = features_in(X, instances, standardize=standardize, fit_intercept=fit_intercept)
     chosen = make_coding(coding, n_classes)
     tau = mean_of_phi(moments, chosen)
     return moment_sample(features, instances.units, coding=chosen, scale=scale, moments=moments, tau=tau)
@@ -209,7 +208,7 @@ def test_moments_of_other_labels_lose_no_digits(data):
     X, labels = data
     X = np.column_stack([X, np.where(labels == 0, 1.0, -1.0) + 1e-7 * X[:, 0]])
     instances = distinct_instances(TrainingData(X, np.arange(2), labels, np.ones(N)))
-    features, moments, _ = build_features(X, instances, standardize=False, fit_intercept=True)
+    features, moments, _ = features_in(X, instances, standardize=False, fit_intercept=True)
     coding = make_coding("signed", 2)
     other = instances.p_hat[:, np.random.default_rng(0).permutation(N)]
     tau, sigma = signed_moments(features, instances.weights, [instances.p_hat, other], coding)
@@ -229,7 +228,7 @@ def test_a_feature_that_is_the_label_does_not_vary_by_rounding(data):
     for seed in range(10):
         weights = np.random.default_rng(seed).random(N)
         instances = distinct_instances(TrainingData(X, np.arange(2), labels, weights))
-        features, *_ = build_features(X, instances, standardize=False, fit_intercept=False)
+        features, *_ = features_in(X, instances, standardize=False, fit_intercept=False)
         _, sigma = signed_moments(features, instances.weights, [instances.p_hat], coding)
         assert 0.0 <= sigma[0, 0, 0] < 1e-14
 
@@ -428,7 +427,7 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     expected = largest_sums(sample, e) / draws.lengths(e)
     np.testing.assert_allclose(rule._cosines(draws), expected, rtol=1e-10)
     monkeypatch.setattr(rules, "BLOCK_ELEMENTS", 70)
-    monkeypatch.setattr("minimaxrisk.features.matrix.FeatureMatrix.drawn_elements", 70)
+    monkeypatch.setattr(sample.features.matrix, "hints", MatrixHints(drawn_elements=70))
     np.testing.assert_allclose(rule._cosines(draws), expected, rtol=1e-10)
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk.engines.interior_point.sides import MomentSide
-from minimaxrisk.features import working_rows
-from minimaxrisk.features.moment_constraints import moment_constraints_of
-from minimaxrisk.features.working_rows import DenseRows, SparseRows
+from minimaxrisk.matrices import working_rows
+from minimaxrisk.matrices.moment_constraints import moment_constraints_of
+from minimaxrisk.matrices.working_rows import DenseRows, SparseRows
 from problems import problem_of
 
 

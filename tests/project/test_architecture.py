@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import minimaxrisk
-from minimaxrisk.features.matrix import FeatureMatrix
+from minimaxrisk.matrices.matrix import Matrix
 
 ROOT = Path(__file__).parents[2]
 MODULES = [module.name for module in pkgutil.walk_packages(minimaxrisk.__path__, "minimaxrisk.")]
@@ -106,9 +106,9 @@ def test_examples_in_docstrings(name):
 
 
 def containers():
-    rooms = [importlib.import_module(name) for name in MODULES if name.startswith("minimaxrisk.features.")]
+    rooms = [importlib.import_module(name) for name in MODULES if name.startswith("minimaxrisk.matrices.")]
     classes = [each for room in rooms for each in vars(room).values() if isinstance(each, type)]
-    return {each for each in classes if FeatureMatrix in each.__mro__}
+    return {each for each in classes if Matrix in each.__mro__}
 
 
 def test_the_modules_of_containers_are_closed_to_engines():
@@ -119,16 +119,16 @@ def test_the_modules_of_containers_are_closed_to_engines():
         for each in contracts["contracts"]
         if each["name"].startswith("Engines and problems know no container")
     )
-    assert {each.__module__ for each in containers() - {FeatureMatrix}} <= set(closed)
+    assert {each.__module__ for each in containers() - {Matrix}} <= set(closed)
 
 
 def test_nobody_asks_a_container_for_its_type():
-    """Outside of ``features/`` containers say what they can do; engines do not read their arrays."""
+    """Outside of ``matrices/`` containers say what they can do; engines do not read their arrays."""
     kinds = {each.__name__ for each in containers()} | {"Box"}
-    assert {"DenseFeatures", "SparseFeatures", "DaskFeatures", "DeviceFeatures"} < kinds
+    assert {"StoredMatrix", "SparseMatrix", "DaskMatrix", "DeviceMatrix"} < kinds
     wrong = []
     for path in (ROOT / "src").rglob("*.py"):
-        if path.parent.name == "features":
+        if path.parent.name == "matrices":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
@@ -139,5 +139,5 @@ def test_nobody_asks_a_container_for_its_type():
                 and isinstance(node, ast.Attribute)
                 and node.attr in {"data", "values"}
             ):
-                wrong += [(path.name, node.lineno)] * ast.unparse(node.value).endswith("features")
+                wrong += [(path.name, node.lineno)] * ast.unparse(node.value).endswith(("features", "matrix"))
     assert not wrong

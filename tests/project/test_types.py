@@ -16,7 +16,7 @@ import pytest
 import minimaxrisk
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.notices import quiet_fits
-from minimaxrisk.features.kernel import KERNELS
+from minimaxrisk.problem.kernel import KERNELS
 from minimaxrisk.solvers import BY_NAME
 from minimaxrisk.uncertainty import NAMED_RULES
 

@@ -120,6 +120,13 @@ def entries_at(places: IntArray, *arrays: Any) -> FloatArray:
     return to_numpy(xp.stack([xp.take(xp.reshape(array, (-1,)), place) for array in arrays]))
 
 
+def concatenated(arrays: Sequence[Any]) -> Any:
+    """Arrays with the same number of rows side by side."""
+    if isinstance(arrays[0], np.ndarray):
+        return np.concatenate(arrays, axis=1)
+    return namespace_of(arrays[0]).concat(arrays, axis=1)
+
+
 def stacked(arrays: Sequence[FloatArray]) -> FloatArray:
     """``np.stack`` in a quarter of the time where there is only one array, which is then not copied."""
     return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)

@@ -138,9 +138,11 @@ def refuse_too_large(problem: Box, argument: str, remedy: str) -> None:
 def seconds_of_step(problem: Box) -> float:
     """Predict a first-order step."""
     features, n_blocks = problem.features, problem.coding.n_blocks
-    passes = features.pass_rates
+    passes = features.matrix.hints.pass_rates
     per_entry = passes.entry + passes.product * n_blocks
-    return STEP + passes.latency + per_entry * features.n_stored + PER_COEFFICIENT * problem.n_components
+    return (
+        STEP + passes.latency + per_entry * features.matrix.n_stored + PER_COEFFICIENT * problem.n_components
+    )
 
 
 def n_steps_to(gap: float) -> float:

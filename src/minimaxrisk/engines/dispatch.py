@@ -151,7 +151,7 @@ def problems_at_a_time(problem: Box, settings: EngineSettings) -> int:
     if can_share(problem, settings):
         return batch_size(problem)
     # Problems that are solved one by one may still share the pass that takes their moments.
-    return problem.features.labellings_per_pass
+    return problem.features.matrix.hints.labellings_per_pass
 
 
 def _together(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Found | None]:

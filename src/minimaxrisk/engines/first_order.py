@@ -68,7 +68,7 @@ from minimaxrisk.engines.solution import (
     Stage,
     drop_small_coefficients,
 )
-from minimaxrisk.features.matrix import FeatureMatrix, Products, squared_norm
+from minimaxrisk.matrices.standardised import Products, Standardised, squared_norm
 from minimaxrisk.problem.objective import KnownMarginal
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
@@ -371,7 +371,7 @@ class PrimalDual:
         self._first = self._last = np.inf
 
 
-def softness_of(features: FeatureMatrix) -> FloatArray:
+def softness_of(features: Standardised) -> FloatArray:
     """The diagonal of S: how much longer the step of each instance is than that of a typical one."""
     length = features.lengths_of_instances()
     typical = float(np.sqrt(np.mean(length**2)))

@@ -21,9 +21,9 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.engines.solution import Enough
-from minimaxrisk.features.kernel import KernelSpace
-from minimaxrisk.features.matrix import Coding, products_of_instances
+from minimaxrisk.matrices.moments import Coding
 from minimaxrisk.problem.ball import ball_on_products
+from minimaxrisk.problem.kernel import KernelSpace
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule, orientation, probabilities
 from minimaxrisk.samples.independent_units import Strata
@@ -61,7 +61,7 @@ def fit_ball(
     scale = posed.problem.scale
     size = np.ones_like(scale.scale) if standardize else scale.scale / scale.scale.max()
     unit = np.concatenate([np.zeros(scale.n_leading), size])
-    products = products_of_instances(posed.problem.features, unit)
+    products = posed.problem.features.gram(unit)
     everywhere = np.arange(posed.instances.n_instances)
     whole = _FittedBall.of(posed, products, posed.instances, everywhere, gap_tol)
     n_folds = min(MOST_FOLDS, max(2, round(1.0 / (1.0 - share))))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
-from minimaxrisk.features.dense import column_blocks
+from minimaxrisk.matrices.dense import column_blocks
 from minimaxrisk.samples.validation import readable
 
 # The standard deviation of a normal variable over its median absolute deviation.

@@ -30,8 +30,8 @@ from minimaxrisk.exceptions import (
     UnderfitWarning,
     UninformativeRadiusWarning,
 )
-from minimaxrisk.features.dense import BYTES, is_copied
-from minimaxrisk.features.matrix import make_coding
+from minimaxrisk.matrices.dense import is_copied
+from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.solvers import settings_of
 from minimaxrisk.uncertainty.radius import Radii
@@ -209,6 +209,7 @@ def log_line(message: str, *arguments: Any) -> None:
 
 # Entries of X per second of a pass on one core: float64 9e8, float32 6e8, whole numbers 7e8 in memory or in
 # a cached memory map; 1.2e8 in compressed chunks of zarr; sparse ones 1e8. From a disk, bytes per second.
+BYTES_OF_NUMBER = np.dtype(np.float64).itemsize
 ENTRIES_IN_MEMORY, ENTRIES_IN_CHUNKS, SPARSE_ENTRIES, BYTES_FROM_DISK = 6e8, 1.2e8, 1e8, 3e8
 # First-order steps take two passes each, and some hundreds of them.
 FIRST_ORDER_PASSES = 1000
@@ -237,7 +238,7 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
     copies = not sparse.issparse(X) and is_copied(n, d, copy, X.dtype)
     seconds = n_passes * n_blocks * _seconds_of_pass(X, is_copied=copies)
     n_vectors = VECTORS * d + VECTORS_OF_EMPTY * n_empty
-    n_bytes = float(BYTES * (n_vectors * n_blocks + (n * d if copies else 0)))
+    n_bytes = float(BYTES_OF_NUMBER * (n_vectors * n_blocks + (n * d if copies else 0)))
     if not demands.are_too_large:
         seconds, n_bytes = seconds + demands.seconds, n_bytes + demands.n_bytes
     size = f"a fit of {X.shape[0]} x {X.shape[1]} entries"
@@ -256,7 +257,7 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
 def warn_about_products(data: TrainingData) -> None:
     """Before matrices of products of samples for which there is not the memory."""
     n, n_classes = int((data.weights > 0).sum()), len(data.classes)
-    size, n_bytes = f"a fit of {n} samples", float(BYTES * MATRICES_OF_CLASS * n_classes * n**2)
+    size, n_bytes = f"a fit of {n} samples", float(BYTES_OF_NUMBER * MATRICES_OF_CLASS * n_classes * n**2)
     _warn_about_memory(size, n_bytes, "leave out samples, or use MinimaxRiskClassifier")
 
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.features.kernel import WITHOUT_ORIGIN, KernelFunction, KernelSpace
-from minimaxrisk.features.matrix import Coding, make_coding
+from minimaxrisk.matrices.moments import Coding, make_coding
+from minimaxrisk.problem.kernel import WITHOUT_ORIGIN, KernelFunction, KernelSpace
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
 from minimaxrisk.problem.rule import instance_thresholds, orientation
 from minimaxrisk.samples.instances import Instances, distinct_instances

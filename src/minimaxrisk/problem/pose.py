@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from minimaxrisk._utils.arrays import (
-    DataMatrix,
-    FloatArray,
     IntArray,
     asarray_like,
     is_foreign,
     namespace_of,
-    stays_where_it_is,
 )
-from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.stored_tables import as_table
-from minimaxrisk.features.chunked import dask_features
-from minimaxrisk.features.dense import WHERE_NEEDED, features_of_table
-from minimaxrisk.features.device import device_features
-from minimaxrisk.features.matrix import Coding, FeatureMatrix, PartOfRows, Scaled, make_coding
-from minimaxrisk.features.sparse import sparse_features
+from minimaxrisk.matrices.moments import Coding, make_coding
+from minimaxrisk.matrices.scaling import PartOfRows, Scaled, features_of, standardise_parts
+from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.problem.objective import FREE, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.samples.instances import Instances, distinct_instances
@@ -72,7 +63,7 @@ class PosedBox:
         old, instances = self.problem, [self.instances.relabelled(data) for data in relabelled]
         units = [each.units for each in instances]
         is_plain = all(each.shares is None and not each.has_noise_of_its_own for each in units)
-        if is_plain and old.coding.name == "signed" and old.features.can_relabel:
+        if is_plain and old.coding.name == "signed" and old.features.matrix.hints.can_share:
             return self._relabelled_signed(instances, rule)
         moments = old.features.class_moments([each.p_hat for each in instances])
         return [
@@ -113,8 +104,13 @@ def pose(
 ) -> PosedBox:
     """Merge equal rows, scale the columns, estimate moments, set the radii."""
     instances = distinct_instances(data)
-    scaled = build_features(
-        data.X, instances, standardize=standardize, fit_intercept=fit_intercept, copy=copy
+    scaled = features_of(
+        data.X,
+        instances.rows,
+        instances.p_hat,
+        standardize=standardize,
+        fit_intercept=fit_intercept,
+        copy=copy,
     )
     blocks = make_coding(coding, len(data.classes))
     return build_problem(scaled, instances, blocks, rule, marginal_is_known=marginal_is_known)
@@ -131,20 +127,6 @@ def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: 
         copy=parameters.copy,
         marginal_is_known=(marginal or parameters.marginal) == "empirical",
     )
-
-
-def build_features(
-    X: DataMatrix, instances: Instances, *, standardize: bool, fit_intercept: bool, copy: bool | str = "auto"
-) -> Scaled:
-    """The scaled features of the instances, in the form that the data have."""
-    choices = {"standardize": standardize, "fit_intercept": fit_intercept}
-    if sparse.issparse(X):
-        return sparse_features(X, instances, **choices)
-    if is_dask_array(X):
-        return dask_features(X, instances, **choices)
-    if stays_where_it_is(X):
-        return device_features(X, instances, **choices)
-    return features_of_table(as_table(X), instances, **choices, copy=copy)
 
 
 def build_problem(
@@ -166,7 +148,7 @@ def build_problem(
 
 
 def _with_radii(
-    features: FeatureMatrix,
+    features: Standardised,
     instances: Instances,
     sample: MomentSample,
     is_empty: Any,
@@ -194,41 +176,28 @@ def pose_parts(
 ) -> list[PosedBox]:
     """What ``pose`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
 
-    ``whole`` is the problem of all rows, posed with the same choices but for the rule. Parts of features
-    that have them (``FeatureMatrix.parts``) are not copied; those of others are posed anew.
+    ``whole`` is the problem of all rows, posed with the same choices but for the rule. Where the data can be
+    read in place (``MatrixHints.has_parts``), parts are not copied; others are posed anew.
     """
-    features = whole.problem.features
-    if copy == "auto" and features.is_read_in_place and isinstance(data.X, np.ndarray):
-        copy = WHERE_NEEDED  # parts of an array that was not worth a copy are not either
-
-    def anew(rows: IntArray) -> PosedBox:
-        return pose(
-            data.part(rows),
-            coding=whole.problem.coding.name,
-            rule=rule,
-            standardize=standardize,
-            fit_intercept=whole.problem.scale.has_intercept,
-            copy=copy,
-            marginal_is_known=whole.problem.marginal.is_known,
-        )
-
-    if not features.has_parts(of_groups=data.groups is not None):
-        return [anew(rows) for rows in parts]
+    problem = whole.problem
+    if not problem.features.matrix.hints.has_parts:
+        return [
+            pose(
+                data.part(rows),
+                coding=problem.coding.name,
+                rule=rule,
+                standardize=standardize,
+                fit_intercept=problem.scale.has_intercept,
+                copy=copy,
+                marginal_is_known=problem.marginal.is_known,
+            )
+            for rows in parts
+        ]
     without_values = replace(data, X=np.empty((len(data.labels), 0)))
-    instances, described = [], []
-    for rows in parts:
-        own, present = whole.instances.of_part(without_values.part(rows), rows)
-        lifted = np.zeros((len(own.p_hat), whole.instances.n_instances))
-        lifted[:, present] = own.p_hat
-        instances.append(own)
-        described.append(PartOfRows(present, lifted, partial(_columns_of, data.X, rows[own.rows])))
-    scaled = features.parts(whole.problem.scale, described, centre=standardize)
+    described = [whole.instances.of_part(without_values.part(rows), rows) for rows in parts]
+    scaled = standardise_parts(
+        problem.features, [PartOfRows(present, own.p_hat) for own, present in described], centre=standardize
+    )
     return [
-        anew(rows) if found is None else whole.like_this(found, own, rule)
-        for rows, own, found in zip(parts, instances, scaled, strict=True)
+        whole.like_this(features, own, rule) for features, (own, _) in zip(scaled, described, strict=True)
     ]
-
-
-def _columns_of(X: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    found: FloatArray = X[np.ix_(rows, columns)]
-    return found

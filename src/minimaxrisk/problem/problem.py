@@ -29,7 +29,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, entries_at, namespace_of, to_numpy
-from minimaxrisk.features.matrix import Coding, ColumnScale, FeatureMatrix
+from minimaxrisk.matrices.moments import Coding
+from minimaxrisk.matrices.scale import ColumnScale
+from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
 
@@ -47,7 +49,7 @@ class Box:
     them. An engine that knows NumPy alone asks for ``tau`` and ``lam``, which copies them once.
     """
 
-    features: FeatureMatrix
+    features: Standardised
     coding: Coding
     centre: FloatArray  # K x n, with moments tau exactly: the empirical distribution
     tau_on_device: Any  # B x d

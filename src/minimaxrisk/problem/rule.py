@@ -21,8 +21,9 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, columns_of
 from minimaxrisk._utils.stored_tables import product_with_columns, some_rows_at_a_time
-from minimaxrisk.features.kernel import KernelFunction, KernelSpace
-from minimaxrisk.features.matrix import Coding, ColumnScale
+from minimaxrisk.matrices.moments import Coding
+from minimaxrisk.matrices.scale import ColumnScale
+from minimaxrisk.problem.kernel import KernelFunction, KernelSpace
 
 if TYPE_CHECKING:
     from minimaxrisk.problem.problem import Box  # it imports the formulas of this module

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.features.matrix import Coding
+from minimaxrisk.matrices.moments import Coding
 from minimaxrisk.samples.independent_units import Units
 from minimaxrisk.uncertainty.moments import refuse_too_few
 from minimaxrisk.uncertainty.radius import SURE_OF_QUANTILE, Radii

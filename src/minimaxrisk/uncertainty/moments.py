@@ -31,8 +31,9 @@ from minimaxrisk._utils.arrays import (
     put_columns,
     to_numpy,
 )
-from minimaxrisk.features.dense import AveragedFeatures
-from minimaxrisk.features.matrix import ENOUGH_VARIANCE, ClassMoments, Coding, ColumnScale, FeatureMatrix
+from minimaxrisk.matrices.moments import ENOUGH_VARIANCE, ClassMoments, Coding
+from minimaxrisk.matrices.scale import ColumnScale
+from minimaxrisk.matrices.standardised import AveragedFeatures, Standardised
 from minimaxrisk.samples.independent_units import Units
 
 # Columns whose mean is this small, at unit root mean square, were centred.
@@ -90,7 +91,7 @@ def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
 
 
 def signed_moments(
-    features: FeatureMatrix, mass: FloatArray, p_hats: Sequence[FloatArray], coding: Coding
+    features: Standardised, mass: FloatArray, p_hats: Sequence[FloatArray], coding: Coding
 ) -> tuple[Any, Any]:
     """tau and sigma of the signed coding for many labellings of the same masses (labellings x 1 x d).
 
@@ -117,7 +118,7 @@ class MomentSample:
     The estimates are where the features are; ``tau`` and ``sigma`` are copies in NumPy.
     """
 
-    features: FeatureMatrix
+    features: Standardised
     units: Units
     coding: Coding
     scale: ColumnScale
@@ -218,7 +219,7 @@ class MomentSample:
 
 
 def moment_sample(
-    features: FeatureMatrix,
+    features: Standardised,
     units: Units,
     *,
     coding: Coding,

@@ -49,7 +49,7 @@ def can_share(problem: Box, settings: EngineSettings) -> bool:
         and settings.max_seconds is None
         and (is_single or settings.gap_tol >= SMALLEST_GAP_OF_SEVERAL)
         and not problem.marginal.is_known
-        and features.n_rows_of_pass <= most
+        and features.matrix.shape[0] <= most
         and problem.smallest_radius >= THIN_RADIUS
     )
 

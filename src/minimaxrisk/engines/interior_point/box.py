@@ -27,7 +27,7 @@ from minimaxrisk.engines.cost import n_constraints
 from minimaxrisk.engines.interior_point.sides import BoxCoupling
 from minimaxrisk.engines.interior_point.systems import NewtonSystem, SignedSystem, start_system
 from minimaxrisk.engines.solution import Face, Stage
-from minimaxrisk.features.moment_constraints import WorkingSet, moment_constraints_of
+from minimaxrisk.matrices.moment_constraints import WorkingSet, moment_constraints_of
 from minimaxrisk.problem.problem import Box
 
 # How far the start goes from the empirical distribution to one with labels independent of instances: so

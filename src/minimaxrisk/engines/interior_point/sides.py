@@ -42,7 +42,7 @@ from minimaxrisk._utils.positive_definite import (
     diagonal_of,
     inverse_from_factor,
 )
-from minimaxrisk.features.moment_constraints import WorkingSet
+from minimaxrisk.matrices.moment_constraints import WorkingSet
 
 # Constraints per instance (those of all blocks together) up to which the moment side takes fewer operations.
 MOMENT_SIDE_SIGNED, MOMENT_SIDE_ONE_HOT = 0.8, 0.6

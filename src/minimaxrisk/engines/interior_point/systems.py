@@ -18,7 +18,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, stacked
 from minimaxrisk.engines.interior_point.sides import Coupling, Moved, Side
-from minimaxrisk.features.matrix import Coding
+from minimaxrisk.matrices.moments import Coding
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import instance_thresholds
 

@@ -30,7 +30,7 @@ from minimaxrisk.engines.interior_point.parametric_simplex import Basis, Paramet
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
 from minimaxrisk.engines.solution import Face, Stage, steps_to_zero
-from minimaxrisk.features.moment_constraints import WorkingSet
+from minimaxrisk.matrices.moment_constraints import WorkingSet
 from minimaxrisk.problem.problem import Box
 
 

@@ -14,7 +14,8 @@ from minimaxrisk.engines.linear_programs.highs import (
     RangeProgram,
 )
 from minimaxrisk.engines.solution import Face, Stage
-from minimaxrisk.features.matrix import Coding, slices_of
+from minimaxrisk.matrices.matrix import slices_of
+from minimaxrisk.matrices.moments import Coding
 from minimaxrisk.problem.objective import (
     BayesError,
     ExpectedLoss,

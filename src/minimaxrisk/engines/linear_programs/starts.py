@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.features.matrix import squared_norm
+from minimaxrisk.matrices.standardised import squared_norm
 from minimaxrisk.problem.problem import Box
 
 # Of the start: temperature at which the adversary's answer is smoothed, and steps taken.

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +30,8 @@ from minimaxrisk._utils.arrays import (
     sorted_union,
     to_numpy,
 )
-from minimaxrisk.features.working_rows import Rows
-
-if TYPE_CHECKING:
-    from minimaxrisk.features.matrix import FeatureMatrix
+from minimaxrisk.matrices.standardised import Standardised
+from minimaxrisk.matrices.working_rows import Rows
 
 # The nearest constraints are looked for among those that are this near, relative to the furthest of the last
 # working set: few are left to choose from.
@@ -83,54 +81,49 @@ class WorkingSet:
         return self.rows.gram(part, weights[part])
 
 
-class Columns(Protocol):
-    """The columns of the features of several problems, in units of lambda."""
+class ConstraintColumns:
+    """The columns of several problems on the same data, in units of lambda (P x m)."""
 
-    has_rough_passes: bool
-    """Whether ``products`` may be computed with fewer digits in less time."""
-
-    def keep(self, places: IntArray) -> None:
-        """Forget all other problems."""
-        ...
-
-    def products(self, block_weights: FloatArray, *, roughly: bool) -> Any:
-        """Weights of each block (P x B x n) times each of its columns (P x m), where the features are."""
-        ...
-
-    def rows(self, problem: int, components: IntArray, radius: FloatArray) -> Rows:
-        """Some columns of a problem, whose lambdas are given, as the rows of a working set."""
-        ...
-
-
-class SameColumns:
-    """Problems on the same features: a single problem, or other labels for the same instances."""
-
-    def __init__(self, features: FeatureMatrix, lam: Any, *, in_batch: bool) -> None:
-        self._features, self._lam, self._in_batch = features, lam, in_batch
-        self.has_rough_passes = not in_batch and features.has_rough_passes
+    def __init__(self, features: Sequence[Standardised], lam: Any, *, in_batch: bool) -> None:
+        self._features, self._lam, self._in_batch = list(features), lam, in_batch
+        self.has_rough_passes = not in_batch and features[0].has_rough_passes
         self._last: tuple[IntArray, Rows] | None = None
 
     def keep(self, places: IntArray) -> None:
+        """Forget all other problems."""
         self._lam = namespace_of(self._lam).take(self._lam, asarray_like(self._lam, places), axis=0)
+        self._features = [self._features[i] for i in places.tolist()]
 
     def products(self, block_weights: FloatArray, *, roughly: bool) -> Any:
-        features = self._features
-        if roughly:
-            found = features.correlate_roughly(block_weights[0])
-        elif self._in_batch:
-            found = features.correlate_many(block_weights.reshape(-1, block_weights.shape[2]))
+        """Weights of each block (P x B x n) times each of its columns (P x m), where the features are."""
+        if self._in_batch:
+            found = self._products_together(block_weights)
         else:
-            found = features.correlate_on_device(block_weights[0])
+            features = self._features[0]
+            correlate = features.correlate_roughly if roughly else features.correlate_on_device
+            found = correlate(block_weights[0])
         found = namespace_of(found).reshape(found, self._lam.shape)
         found /= self._lam
         return found
 
+    def _products_together(self, block_weights: FloatArray) -> Any:
+        """One product for all problems, whose rows do not depend on each other."""
+        pairs = list(zip(self._features, block_weights, strict=True))
+        lifted = np.concatenate([features.lifted(weights) for features, weights in pairs])
+        products, n_blocks, found = self._features[0].products_together(lifted), block_weights.shape[1], []
+        for i, (features, weights) in enumerate(pairs):
+            own = products[i * n_blocks : (i + 1) * n_blocks, :]
+            found.append(features.standardised(own, weights))
+        return np.stack(found) if isinstance(products, np.ndarray) else namespace_of(products).stack(found)
+
     def rows(self, problem: int, components: IntArray, radius: FloatArray) -> Rows:
+        """Some columns of a problem, whose lambdas are given, as the rows of a working set."""
         # Where all constraints stay near, their rows are those of the step before.
         last = self._last
         if last is not None and not self._in_batch and np.array_equal(last[0], components):
             return last[1]
-        rows = self._features.working_rows(components % self._features.shape[1]).scaled(1.0 / radius)
+        features = self._features[problem]
+        rows = features.working_rows(components % features.shape[1], 1.0 / radius)
         self._last = components, rows
         return rows
 
@@ -145,7 +138,7 @@ class MomentConstraints:
         cannot do with rough passes set it before they begin.
     """
 
-    def __init__(self, columns: Columns, tau: Any, lam: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, columns: ConstraintColumns, tau: Any, lam: Any, shape: tuple[int, int]) -> None:
         """Of components of this shape (B x d); ``tau`` and ``lam`` are P x m."""
         self._columns, self._tau, self._lam, self._shape = columns, tau, lam, shape
         self.is_exact = not columns.has_rough_passes
@@ -278,7 +271,7 @@ class MomentConstraintsOnDevice(MomentConstraints):
 
 
 def moment_constraints_of(
-    features: Sequence[FeatureMatrix], tau: Sequence[Any], lam: Sequence[Any], *, in_batch: bool
+    features: Sequence[Standardised], tau: Sequence[Any], lam: Sequence[Any], *, in_batch: bool
 ) -> MomentConstraints:
     """The constraints of some problems, from their features and their tau and lambda (B x d each).
 
@@ -290,5 +283,4 @@ def moment_constraints_of(
         for each in (tau, lam)
     )
     make = MomentConstraints if isinstance(radii, np.ndarray) else MomentConstraintsOnDevice
-    columns = features[0].columns_together(features, radii, in_batch=in_batch)
-    return make(columns, taus, radii, shape)
+    return make(ConstraintColumns(features, radii, in_batch=in_batch), taus, radii, shape)

@@ -1,1 +1,0 @@
-"""Instance features Psi(x): containers that the engines ask, and kernels, which stand for scalar products."""

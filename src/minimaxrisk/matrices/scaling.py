@@ -1,0 +1,243 @@
+"""From raw data to standardised features and their moments within classes, to rounding.
+
+One pass gives sums of the columns and of their squares about a pilot, something near their means. From those,
+means and deviations follow by plain formulas. Where these lose digits, or where squares leave the range of
+numbers, the columns themselves are looked at. Parts of the rows, each with a scale of its own, take this pass
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from minimaxrisk._utils.arrays import (
+    DataMatrix,
+    FloatArray,
+    IntArray,
+    asarray_like,
+    namespace_of,
+    put_columns,
+    stays_where_it_is,
+    to_numpy,
+)
+from minimaxrisk._utils.dask_arrays import is_dask_array
+from minimaxrisk._utils.stored_tables import as_table
+from minimaxrisk.matrices.chunked import DaskMatrix
+from minimaxrisk.matrices.dense import matrix_of_table
+from minimaxrisk.matrices.device import DeviceMatrix, streamed_if_asked
+from minimaxrisk.matrices.matrix import Matrix
+from minimaxrisk.matrices.moments import ENOUGH_VARIANCE, ClassMoments, within_class_moments
+from minimaxrisk.matrices.scale import ColumnScale, is_negligible, may_be_constant, power_of_two
+from minimaxrisk.matrices.sparse import sparse_matrix
+from minimaxrisk.matrices.standardised import (
+    Standardised,
+    column_groups,
+    itself,
+    lifted_to_rows,
+    square,
+)
+
+# Plain formulas for the moments are accurate where sums of squares are in this range (and its inverse).
+SMALLEST_SQUARE = 1e-200
+
+# What is made of the data: features, their moments within classes, and how they were scaled.
+Scaled: TypeAlias = tuple[Standardised, ClassMoments, ColumnScale]
+
+
+@dataclass(frozen=True)
+class PartOfRows:
+    """Some rows of a matrix, None for all of them, and the distribution of labels on them (K x n)."""
+
+    rows: IntArray | None
+    p_hat: FloatArray
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How columns are to be standardised."""
+
+    centre: bool
+    fit_intercept: bool
+
+
+def features_of(
+    X: DataMatrix,
+    rows: IntArray,
+    p_hat: FloatArray,
+    *,
+    standardize: bool,
+    fit_intercept: bool,
+    copy: bool | str = "auto",
+) -> Scaled:
+    """The scaled features of some rows of validated data, in the form that the data have.
+
+    ``p_hat`` is the distribution of labels on these rows (K x n).
+    """
+    scaling = Scaling(standardize, fit_intercept)
+    if sparse.issparse(X):
+        matrix, origin, power, kept = sparse_matrix(X, rows, p_hat.sum(axis=0), centre=standardize)
+        features, moments, scale = standardise(matrix, None, p_hat, scaling)
+        shift = (origin + scale.shift) * power
+        return features, moments, ColumnScale(shift, scale.scale * power, fit_intercept, kept)
+    if is_dask_array(X):
+        return standardise(DaskMatrix(X), rows, p_hat, scaling)
+    if stays_where_it_is(X):
+        return standardise(DeviceMatrix(streamed_if_asked(X)), rows, p_hat, scaling)
+    return standardise(*matrix_of_table(as_table(X), rows, copy=copy), p_hat, scaling)
+
+
+def standardise(matrix: Matrix, rows: IntArray | None, p_hat: FloatArray, scaling: Scaling) -> Scaled:
+    """The features of some rows of a matrix (None for all of them) in two passes at most."""
+    lifted = lifted_to_rows(p_hat, rows, matrix.shape[0])
+    with np.errstate(over="ignore", invalid="ignore"):
+        pilot = matrix.pilot(lifted.sum(axis=0))
+    pilot = pilot if scaling.centre else 0.0 * pilot
+    sums = _sums_about(pilot, matrix, lifted, alike=False)
+    return _scaled(PartOfRows(rows, p_hat), matrix, pilot, sums, scaling)
+
+
+def standardise_parts(whole: Standardised, parts: Sequence[PartOfRows], *, centre: bool) -> list[Scaled]:
+    """Features of some of the instances of the whole, each part with a scale of its own.
+
+    They are read where the whole is.
+    """
+    matrix, scaling, found = whole.matrix, Scaling(centre, whole.has_intercept), []
+    pilot = whole.mean if centre else 0.0 * whole.mean
+    n_classes, at_a_time = len(parts[0].p_hat), matrix.hints.labellings_per_pass
+    for first in range(0, len(parts), at_a_time):
+        group = parts[first : first + at_a_time]
+        if whole.rows is not None:
+            group = [replace(part, rows=whole.rows[part.rows]) for part in group]
+        lifted = np.concatenate([lifted_to_rows(part.p_hat, part.rows, matrix.shape[0]) for part in group])
+        whole.n_passes += 1
+        sums = _sums_about(pilot, matrix, lifted, alike=True)
+        for i, part in enumerate(group):
+            of_part = slice(i * n_classes, (i + 1) * n_classes)
+            own = [each[of_part, :] for each in sums]
+            found.append(_scaled(part, matrix, pilot, own, scaling, of_whole=whole))
+    return found
+
+
+def _sums_about(pilot: Any, matrix: Matrix, weights: FloatArray, *, alike: bool) -> list[Any]:
+    """Weights (R x N) times the columns less the pilot, and times their squares (R x d each)."""
+    ones = 0.0 * pilot + 1.0
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return matrix.reduce([itself, square], matrix.on_device(weights), pilot, ones, alike=alike)
+
+
+def _scaled(
+    part: PartOfRows,
+    matrix: Matrix,
+    pilot: Any,
+    sums: Sequence[Any],
+    scaling: Scaling,
+    of_whole: Standardised | None = None,
+) -> Scaled:
+    """From ``p_hat`` times the columns about the pilot and times their squares (K x d), which are changed."""
+    xp, weights, (mean, spread) = namespace_of(pilot), part.p_hat.sum(axis=0), sums
+    prior = matrix.on_device(part.p_hat.sum(axis=1)[:, None])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        # 1) Shift and scale.
+        squares = xp.sum(spread, axis=0)
+        off = xp.sum(mean, axis=0) if scaling.centre else 0.0 * pilot
+        variance = squares - off * off
+        is_accurate = (squares > SMALLEST_SQUARE) & (squares < 1.0 / SMALLEST_SQUARE)
+        is_accurate &= variance >= ENOUGH_VARIANCE * squares
+        # No less than the deviation, so that a pilot that is far off makes no column unclear.
+        is_accurate &= ~may_be_constant(xp.sqrt(squares), pilot + off, int(np.count_nonzero(weights)))
+        scale = xp.sqrt(xp.where(is_accurate, variance, 1.0))
+        factor = xp.where(is_accurate, 1.0 / scale, 0.0)
+        # 2) Moments of the standardised columns.
+        mean /= prior
+        spread /= prior
+        spread -= mean * mean
+        is_lossy = xp.any(spread < ENOUGH_VARIANCE * mean * mean, axis=0)
+        mean -= off
+        mean *= factor
+        spread *= factor * factor
+    # 3) Columns of which sums are not enough.
+    frame, moments = xp.stack([pilot, off, scale, factor]), ClassMoments(part.p_hat.sum(axis=1), mean, spread)
+    is_empty = (squares == 0.0) & (not matrix.hints.can_underflow)
+    again = np.flatnonzero(to_numpy((is_lossy | ~is_accurate) & ~is_empty))
+    _look_again(part, matrix, frame, moments, again, centre=scaling.centre)
+    first, off, scale, factor = (frame[i, :] for i in range(4))
+    if of_whole is None:
+        inside = _large_means(matrix, first, factor)
+    else:
+        inside = of_whole.inside
+    # The first difference is exact where the second number is small beside the mean.
+    shift = first + off if inside is None else (first - inside) + off
+    features = Standardised(matrix, part.rows, shift, factor, scaling.fit_intercept, inside)
+    if scaling.fit_intercept:
+        moments = moments.with_intercept()
+    return features, moments, ColumnScale(first + off, scale, scaling.fit_intercept)
+
+
+def _large_means(matrix: Matrix, mean: Any, factor: Any) -> Any:
+    """What to subtract from columns before products are taken; None for nothing."""
+    largest, xp = matrix.hints.largest_mean, namespace_of(mean)
+    is_large = abs(mean) * factor > largest
+    if largest == 0.0:
+        return mean
+    return xp.where(is_large, mean, 0.0) if bool(xp.any(is_large)) else None
+
+
+def _look_again(
+    part: PartOfRows, matrix: Matrix, frame: Any, moments: ClassMoments, again: IntArray, *, centre: bool
+) -> None:
+    """Take mean, what that leaves, scale and factor (4 x d), and moments of some columns from themselves."""
+    weights = part.p_hat.sum(axis=0)
+    for group in column_groups(len(again), matrix.shape[0]):
+        columns = again[group]
+        raw = matrix.columns(columns)
+        block = raw.toarray() if sparse.issparse(raw) else to_numpy(raw)
+        block = np.array(block if part.rows is None else block[part.rows], dtype=np.float64, order="F")
+        first, off, scale, factor = entries_of(frame, columns)
+        fresh = factor == 0.0
+        inner = block[:, fresh]
+        first[fresh], scale[fresh] = rescale_in_place(inner, weights, centre=centre)
+        factor[fresh] = np.where(inner.any(axis=0), 1.0 / scale[fresh], 0.0)
+        block -= first
+        off[fresh] = np.where(factor[fresh] == 0.0, 0.0, (weights @ block[:, fresh]) * centre)
+        block -= off
+        block *= factor
+        mean, variance = within_class_moments(block, part.p_hat)
+        put_columns(frame, columns, matrix.on_device(np.stack([first, off, scale, factor])))
+        put_columns(moments.mean, columns, matrix.on_device(mean))
+        put_columns(moments.variance, columns, matrix.on_device(variance))
+
+
+def entries_of(frame: Any, columns: IntArray) -> FloatArray:
+    """Some columns of an array, in this process."""
+    if isinstance(frame, np.ndarray):
+        return frame[:, columns]
+    return to_numpy(namespace_of(frame).take(frame, asarray_like(frame, columns), axis=1))
+
+
+def rescale_in_place(
+    block: FloatArray, weights: FloatArray, *, centre: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Bring columns to unit root mean square, after centring if asked for; return shift and scale.
+
+    Columns that do not vary beyond rounding (or are zero, without centring) become zero, scale 1.
+    """
+    power = power_of_two(np.abs(block).max(axis=0, initial=0.0))
+    block /= power
+    shift = np.zeros(block.shape[1])
+    if centre:
+        for _ in range(2):  # the second time subtracts what rounding left of the mean
+            step = weights @ block
+            block -= step
+            shift += step
+    deviation = np.sqrt(weights @ np.square(block))
+    shift, scale = shift * power, deviation * power
+    negligible = is_negligible(scale, shift)
+    block[:, negligible] = 0.0
+    deviation[negligible], scale[negligible] = 1.0, 1.0
+    block /= deviation
+    return shift, scale
