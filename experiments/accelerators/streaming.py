@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from minimaxrisk.matrices.device import DeviceMatrix, StreamedArray
 
 from experiments.accelerators.clock import median_seconds, upload_bandwidth
 from experiments.accelerators.workloads import EFFECT, N_INFORMATIVE, Row, certified
+from minimaxrisk.matrices.device import DeviceMatrix, StreamedArray
 
 
 def streamed(n: int, d: int) -> Iterator[Row]:

@@ -25,8 +25,8 @@ from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.linear_programs.constraint_generation import first_by
 from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
 from minimaxrisk.matrices.scale import TINY
+from minimaxrisk.matrices.scaling import features_of
 from minimaxrisk.matrices.standardised import Standardised, squared_norm
-from minimaxrisk.problem.pose import build_features
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import check_training_data
 
@@ -56,7 +56,9 @@ class L1SVM:
         data = check_training_data(BaseEstimator(), X, y)
         with suitable_threads(len(data.labels)):
             instances = distinct_instances(data)
-            features, _, scale = build_features(data.X, instances, standardize=True, fit_intercept=False)
+            features, _, scale = features_of(
+                data.X, instances.rows, instances.p_hat, standardize=True, fit_intercept=False
+            )
             weights = instances.total_weight * instances.p_hat
             self.alpha_ = PENALTY_FRACTION * float(features.means_of(abs, weights.sum(axis=0)[None]).max())
             positive = range(1, 2) if len(data.classes) == 2 else range(len(data.classes))

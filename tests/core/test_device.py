@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
-from minimaxrisk.matrices import device
 
 from minimaxrisk import (
     ClippedScaler,
@@ -18,6 +17,7 @@ from minimaxrisk import (
 from minimaxrisk._utils.arrays import to_numpy
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space
+from minimaxrisk.matrices import device
 from minimaxrisk.matrices.device import DeviceMatrix
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.instances import distinct_instances

@@ -109,7 +109,7 @@ class Definition:
     def __init__(self, X, p_hat, *, standardize, fit_intercept):
         Z, weights = X.astype(np.longdouble), p_hat.sum(axis=0).astype(np.longdouble)
         mean = weights @ Z
-        constant = (X == X[0]).all(axis=0) if standardize else ~X.any(axis=0)
+        constant = np.ptp(X, axis=0) == 0.0 if standardize else ~X.any(axis=0)
         Z = np.where(constant, 0.0, Z - mean if standardize else Z)
         deviation = np.sqrt(weights @ Z**2)
         # Digits are lost where a mean that is large beside the spread is subtracted, or stays.
@@ -198,7 +198,7 @@ def test_answers_are_those_of_the_definition(container, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("container", [copied, in_place])
 def test_parts_are_scaled_as_if_they_were_all(container, kind):
-    """Where the whole is, and with what one sample hides: a wild value, a column that is constant elsewhere."""
+    """Where the whole is, and with what one sample hides: a wild value, a constant column."""
     rng, labels, rows, p_hat = a_sample(2)
     X = KINDS[kind](rng.standard_normal((N, D)), labels)
     X[rows[0], 4] = 1e7 * (1.0 + np.abs(X[:, 4]).max())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import getitem
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -36,7 +36,7 @@ from minimaxrisk.matrices.matrix import Function, Matrix, MatrixHints
 class DaskMatrix(Matrix):
     """A dask array of real numbers."""
 
-    hints: ClassVar[MatrixHints] = MatrixHints(drawn_elements=1 << 25)
+    hints = MatrixHints(drawn_elements=1 << 25)
 
     data: Any
     # Columns that this process holds, ascending, and their values (columns x N).

@@ -29,7 +29,7 @@ from minimaxrisk.matrices.matrix import Function, Matrix, MatrixHints, slices_of
 # Columns copied at a time at least. Rows are gathered in another order than they have in X, and fewer
 # columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one, 0.35 s with these.
 FEWEST_COLUMNS = 32
-# Entries that are copied or transformed at a time, small enough for it to stay in the cache beside the original.
+# Entries that are copied or transformed at a time, small enough to stay in the cache.
 PIECE_ELEMENTS = 1 << 15
 # Rows that are multiplied with the data at a time. With 72 x 12,582 a product of 24 rows takes 1.9 ms, one of
 # 8 1.8, one of 3 1.4; with 50 x 4434 0.56, 0.36 and 0.34.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -121,7 +121,7 @@ def streamed_if_asked(X: Any) -> Any:
 class DeviceMatrix(Matrix):
     """An array of float32 or float64 on a device, or one that is streamed to it."""
 
-    hints: ClassVar[MatrixHints] = MatrixHints(
+    hints = MatrixHints(
         can_share=True,
         has_parts=True,
         largest_mean=0.0,
@@ -139,7 +139,7 @@ class DeviceMatrix(Matrix):
     def _xp(self) -> Any:
         return namespace_of(self.data)
 
-    def on_device(self, values: FloatArray) -> Any:
+    def on_device(self, values: FloatArray | IntArray) -> Any:
         return asarray_like(self.data, values)
 
     def left(self, weights: Any, shift: Any | None = None, *, alike: bool = False) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from scipy import sparse
 
@@ -30,6 +30,9 @@ class PassRates(NamedTuple):
     product: float = 3e-10  # for each stored entry and block
 
 
+IN_MEMORY = PassRates()
+
+
 @dataclass(frozen=True)
 class MatrixHints:
     """What a solver may know about a container, beside its answers."""
@@ -42,7 +45,7 @@ class MatrixHints:
     largest_mean: float = 1e3  # beyond so many deviations, means are subtracted before products are taken
     labellings_per_pass: int = 1  # how many labellings of the rows are best posed together
     drawn_elements: int = 1 << 21  # numbers held at a time where draws of weights are multiplied
-    pass_rates: PassRates = PassRates()
+    pass_rates: PassRates = IN_MEMORY
 
 
 class Matrix(Protocol):
@@ -52,7 +55,7 @@ class Matrix(Protocol):
     float64. A new container inherits from this class and gives the operations that have no body here.
     """
 
-    hints: ClassVar[MatrixHints] | MatrixHints = MatrixHints()
+    hints: MatrixHints = MatrixHints()
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -70,7 +73,7 @@ class Matrix(Protocol):
         ...
 
     def right(self, coefficients: FloatArray, columns: IntArray, shift: FloatArray | None) -> FloatArray:
-        """``coefficients (X - 1 shift')[:, columns]'`` (R x N); columns ascend, shift is that of the columns."""
+        """``coefficients (X[:, columns] - 1 shift')'`` (R x N); columns ascend."""
         ...
 
     def columns(self, indices: IntArray) -> Any:
@@ -107,7 +110,7 @@ class Matrix(Protocol):
         """Something near the mean of each column, with these weights of the rows (N); one pass at most."""
         return self.left(self.on_device(weights[None]))[0, :]
 
-    def on_device(self, values: FloatArray) -> Any:
+    def on_device(self, values: FloatArray | IntArray) -> Any:
         """An array of this process, copied to where the data are."""
         return values
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -57,6 +57,24 @@ class PartOfRows:
     p_hat: FloatArray
 
 
+class Sums(NamedTuple):
+    """Weights (R x N) times the columns less a pilot, and times their squares (R x d each)."""
+
+    pilot: Any
+    first: Any
+    second: Any
+
+    @classmethod
+    def about(cls, pilot: Any, matrix: Matrix, weights: FloatArray, *, alike: bool) -> Sums:
+        ones = 0.0 * pilot + 1.0
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            found = matrix.reduce([itself, square], matrix.on_device(weights), pilot, ones, alike=alike)
+        return cls(pilot, *found)
+
+    def of(self, rows: slice) -> Sums:
+        return Sums(self.pilot, self.first[rows, :], self.second[rows, :])
+
+
 @dataclass(frozen=True)
 class Scaling:
     """How columns are to be standardised."""
@@ -97,8 +115,8 @@ def standardise(matrix: Matrix, rows: IntArray | None, p_hat: FloatArray, scalin
     with np.errstate(over="ignore", invalid="ignore"):
         pilot = matrix.pilot(lifted.sum(axis=0))
     pilot = pilot if scaling.centre else 0.0 * pilot
-    sums = _sums_about(pilot, matrix, lifted, alike=False)
-    return _scaled(PartOfRows(rows, p_hat), matrix, pilot, sums, scaling)
+    sums = Sums.about(pilot, matrix, lifted, alike=False)
+    return _scaled(PartOfRows(rows, p_hat), matrix, sums, scaling)
 
 
 def standardise_parts(whole: Standardised, parts: Sequence[PartOfRows], *, centre: bool) -> list[Scaled]:
@@ -115,31 +133,23 @@ def standardise_parts(whole: Standardised, parts: Sequence[PartOfRows], *, centr
             group = [replace(part, rows=whole.rows[part.rows]) for part in group]
         lifted = np.concatenate([lifted_to_rows(part.p_hat, part.rows, matrix.shape[0]) for part in group])
         whole.n_passes += 1
-        sums = _sums_about(pilot, matrix, lifted, alike=True)
+        sums = Sums.about(pilot, matrix, lifted, alike=True)
         for i, part in enumerate(group):
             of_part = slice(i * n_classes, (i + 1) * n_classes)
-            own = [each[of_part, :] for each in sums]
-            found.append(_scaled(part, matrix, pilot, own, scaling, of_whole=whole))
+            found.append(_scaled(part, matrix, sums.of(of_part), scaling, of_whole=whole))
     return found
-
-
-def _sums_about(pilot: Any, matrix: Matrix, weights: FloatArray, *, alike: bool) -> list[Any]:
-    """Weights (R x N) times the columns less the pilot, and times their squares (R x d each)."""
-    ones = 0.0 * pilot + 1.0
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return matrix.reduce([itself, square], matrix.on_device(weights), pilot, ones, alike=alike)
 
 
 def _scaled(
     part: PartOfRows,
     matrix: Matrix,
-    pilot: Any,
-    sums: Sequence[Any],
+    sums: Sums,
     scaling: Scaling,
     of_whole: Standardised | None = None,
 ) -> Scaled:
-    """From ``p_hat`` times the columns about the pilot and times their squares (K x d), which are changed."""
-    xp, weights, (mean, spread) = namespace_of(pilot), part.p_hat.sum(axis=0), sums
+    """From the sums with weights ``p_hat``, which are changed."""
+    weights, (pilot, mean, spread) = part.p_hat.sum(axis=0), sums
+    xp = namespace_of(pilot)
     prior = matrix.on_device(part.p_hat.sum(axis=1)[:, None])
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         # 1) Shift and scale.
@@ -166,10 +176,7 @@ def _scaled(
     again = np.flatnonzero(to_numpy((is_lossy | ~is_accurate) & ~is_empty))
     _look_again(part, matrix, frame, moments, again, centre=scaling.centre)
     first, off, scale, factor = (frame[i, :] for i in range(4))
-    if of_whole is None:
-        inside = _large_means(matrix, first, factor)
-    else:
-        inside = of_whole.inside
+    inside = _large_means(matrix, first, factor) if of_whole is None else of_whole.inside
     # The first difference is exact where the second number is small beside the mean.
     shift = first + off if inside is None else (first - inside) + off
     features = Standardised(matrix, part.rows, shift, factor, scaling.fit_intercept, inside)
@@ -181,9 +188,9 @@ def _scaled(
 def _large_means(matrix: Matrix, mean: Any, factor: Any) -> Any:
     """What to subtract from columns before products are taken; None for nothing."""
     largest, xp = matrix.hints.largest_mean, namespace_of(mean)
-    is_large = abs(mean) * factor > largest
     if largest == 0.0:
         return mean
+    is_large = abs(mean) * factor > largest
     return xp.where(is_large, mean, 0.0) if bool(xp.any(is_large)) else None
 
 

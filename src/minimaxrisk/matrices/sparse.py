@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +25,7 @@ MOST_KEPT = 0.5
 class SparseMatrix(Matrix):
     """A sparse matrix whose means are not large, held column by column or row by row."""
 
-    hints: ClassVar[MatrixHints] = MatrixHints(
+    hints = MatrixHints(
         is_sparse=True, can_underflow=False, largest_mean=np.inf, pass_rates=PassRates(0.0, 0.0, 2.5e-9)
     )
 

@@ -49,7 +49,7 @@ class Products(Protocol):
 
 @dataclass
 class Standardised:
-    """The matrix ``(X - 1 (inside + shift)') diag(factor)`` of some rows, behind ones if there is an intercept.
+    """The matrix ``(X - 1 (inside + shift)') diag(factor)`` of some rows, behind ones for an intercept.
 
     What ends with ``_on_device`` is where the data are, in memory or on a device; the rest is in memory.
 
@@ -119,7 +119,7 @@ class Standardised:
         """Equal for features on the same data, whose problems can be solved together; None if they cannot."""
         return id(self.matrix) if self.matrix.hints.can_share else None
 
-    def on_device(self, values: FloatArray) -> Any:
+    def on_device(self, values: FloatArray | IntArray) -> Any:
         """An array of this process, copied to where the features are."""
         return self.matrix.on_device(values)
 

@@ -118,7 +118,7 @@ class MomentSample:
     The estimates are where the features are; ``tau`` and ``sigma`` are copies in NumPy.
     """
 
-    features: Standardised
+    features: Standardised | AveragedFeatures
     units: Units
     coding: Coding
     scale: ColumnScale
@@ -229,21 +229,22 @@ def moment_sample(
 ) -> MomentSample:
     """From the features and moments of the instances to those of the units."""
     units.check_coding(coding.name)
+    of_units: Standardised | AveragedFeatures = features
     if units.shares is not None:
         # Shares of mixed groups have signs and do not sum to one, which containers count on.
         is_mixed = units.has_mixed_groups
-        features = AveragedFeatures(features, units.shares) if is_mixed else features.averaged(units.shares)
-        (moments,) = features.class_moments([units.p_hat])
+        of_units = AveragedFeatures(features, units.shares) if is_mixed else features.averaged(units.shares)
+        (moments,) = of_units.class_moments([units.p_hat])
     spread = moments
     if units.has_noise_of_its_own:
-        (spread,) = features.class_moments([units.noise])
+        (spread,) = of_units.class_moments([units.noise])
     on_device = spread
     if units.has_mixed_groups:
         on_device = ClassMoments(
             spread.prior, asarray_like(tau, spread.mean), asarray_like(tau, spread.variance)
         )
     sigma = deviation_of_phi(tau, on_device, coding)
-    return MomentSample(features, units, coding, scale, tau, sigma, (moments, spread))
+    return MomentSample(of_units, units, coding, scale, tau, sigma, (moments, spread))
 
 
 def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: float) -> float:
