@@ -131,6 +131,11 @@ class DeviceMatrix(Matrix):
 
     data: Any
 
+    @classmethod
+    def of(cls, X: Any) -> DeviceMatrix:
+        """Of an array, which is streamed where that was asked for."""
+        return cls(streamed_if_asked(X))
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.data.shape[0], self.data.shape[1]

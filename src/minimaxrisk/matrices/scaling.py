@@ -29,7 +29,7 @@ from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.matrices.chunked import DaskMatrix
 from minimaxrisk.matrices.dense import matrix_of_table
-from minimaxrisk.matrices.device import DeviceMatrix, streamed_if_asked
+from minimaxrisk.matrices.device import DeviceMatrix
 from minimaxrisk.matrices.matrix import Matrix
 from minimaxrisk.matrices.moments import ENOUGH_VARIANCE, ClassMoments, within_class_moments
 from minimaxrisk.matrices.scale import ColumnScale, is_negligible, may_be_constant, power_of_two
@@ -105,7 +105,7 @@ def features_of(
     if is_dask_array(X):
         return standardise(DaskMatrix(X), rows, p_hat, scaling)
     if stays_where_it_is(X):
-        return standardise(DeviceMatrix(streamed_if_asked(X)), rows, p_hat, scaling)
+        return standardise(DeviceMatrix.of(X), rows, p_hat, scaling)
     return standardise(*matrix_of_table(as_table(X), rows, copy=copy), p_hat, scaling)
 
 

@@ -18,8 +18,10 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import (
+    BoolArray,
     FloatArray,
     IntArray,
+    asarray_like,
     concatenated,
     entries_at,
     namespace_of,
@@ -254,27 +256,28 @@ class Standardised:
 
     def columns_on_device(self, indices: IntArray, unit: FloatArray | float = 1.0) -> Any:
         """Some columns of a matrix that is not sparse, each times a unit."""
-        inner = np.maximum(indices - self.lead, 0)
-        inside, shift, factor = self._at(inner)
+        inner, is_one = np.maximum(indices - self.lead, 0), indices < self.lead
         raw = self.matrix.columns(inner)
-        if isinstance(raw, np.ndarray):
-            values = raw.T if self.rows is None else raw.T.take(self.rows, axis=1, mode="clip")
-            if inside is not None:
-                values -= inside[:, None]
-            values -= shift[:, None]
-            values *= (factor * unit)[:, None]
-            if self.has_intercept:
-                values[indices == 0] = (unit * np.ones(len(indices)))[indices == 0, None]
-            return values.T
-        xp = namespace_of(raw)
-        values = raw if self.rows is None else xp.take(raw, self.on_device(self.rows), axis=0)
+        if not isinstance(raw, np.ndarray):
+            return self._columns_there(raw, inner, is_one, self.on_device(unit * np.ones(len(indices))))
+        inside, shift, factor = self._at(inner)
+        values = raw.T if self.rows is None else raw.T.take(self.rows, axis=1, mode="clip")
         if inside is not None:
-            values = values - self.on_device(inside)
-        values = (values - self.on_device(shift)) * self.on_device(factor * unit)
-        if self.has_intercept and (indices == 0).any():
-            ones = self.on_device(unit * np.ones(len(indices)))
-            values = xp.where(self.on_device(indices == 0), ones, values)
-        return values
+            values -= inside[:, None]
+        values -= shift[:, None]
+        values *= (factor * unit)[:, None]
+        if is_one.any():
+            values[is_one] = (unit * np.ones(len(indices)))[is_one, None]
+        return values.T
+
+    def _columns_there(self, raw: Any, inner: IntArray, is_one: BoolArray, unit: Any) -> Any:
+        """The same on a device, without a number that comes to this process."""
+        xp, place = namespace_of(raw), self.on_device(inner)
+        values = raw if self.rows is None else xp.take(raw, self.on_device(self.rows), axis=0)
+        if self.inside is not None:
+            values = values - xp.take(self.inside, place)
+        values = (values - xp.take(self.shift, place)) * (xp.take(self.factor, place) * unit)
+        return xp.where(asarray_like(raw, is_one), unit, values) if is_one.any() else values
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
