@@ -9,7 +9,16 @@ from typing import Any
 from experiments.guarantees.laws import N_INFORMATIVE
 
 # What need not be positive numbers.
-NOT_POSITIVE = ("seed", "large_scale_components", "datasets", "rivals", "problems", "baseline", "is_quick")
+NOT_POSITIVE = (
+    "seed",
+    "large_scale_components",
+    "datasets",
+    "rivals",
+    "problems",
+    "baseline",
+    "is_quick",
+    "size_map",
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,12 @@ class Settings:
     class_sweep_features: int = 2000
     document_sweep: tuple[int, ...] = (2_000, 6_000, 20_000)
     document_sweep_words: int = 50_000
+    # Sizes n x d x K of dense data, from small to large in all three.
+    size_map: tuple[str, ...] = (
+        *("100x10000x2", "200x50000x2", "500x20000x5", "1000x10000x2", "1000x10000x5", "2000x5000x2"),
+        *("2000x5000x10", "2000x20000x2", "2000x20000x5", "5000x2000x2", "5000x2000x10", "5000x20000x2"),
+        *("5000x20000x5", "10000x1000x10", "10000x5000x2", "20000x500x5"),
+    )
     # Rivals by name, and problems by name or patterns such as expression-d*; none for all.
     rivals: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -205,6 +220,7 @@ QUICK = Settings(
     class_sweep_features=200,
     document_sweep=(50, 200, 800),
     document_sweep_words=1000,
+    size_map=("60x400x2", "200x100x3"),
     table_features=2000,
     table_repetitions=1,
     scale_wide=(40, 4000),

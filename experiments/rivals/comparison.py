@@ -21,6 +21,8 @@ NEGLIGIBLE_MEMORY = 10e6
 # Who solves the minimax problem, and the largest difference in R* that is none.
 SAME_PROBLEM = ("auto", "constraint-generation", "full-lp", "first-order", "highs-full-lp", "mrcpy-gurobi")
 SAME_RISK = 1e-6
+# A larger gap was left on purpose.
+EXACT_GAP = 1e-5
 LOOSE, TIGHT = ("liblinear-svm", "liblinear-svm-converged"), "liblinear-svm-tight"
 
 
@@ -56,6 +58,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             f"{settings.fit_seconds:g} s; a fit of more than {_limits(settings, rows)} s is killed",
             *_lacking(rows),
             *_agreement(rows),
+            *_stopped_early(rows),
         ],
     )
 
@@ -226,6 +229,21 @@ def _agreement(rows: Sequence[Row]) -> list[str]:
     return [
         "The solvers of the minimax problem that go to its optimum agree on R* within "
         f"{widest:.1g} (largest on {problem})"
+    ]
+
+
+def _stopped_early(rows: Sequence[Row]) -> list[str]:
+    """The problems on which the default, free to choose its gap, stopped before the optimum."""
+    gaps = {
+        str(row["problem"]): row["gap"]
+        for row in rows
+        if row["rival"] == "auto" and (row.get("gap") or 0.0) > EXACT_GAP
+    }
+    if not gaps:
+        return []
+    listed = ", ".join(f"{problem} ({gap:.1e})" for problem, gap in gaps.items())
+    return [
+        f"`auto` stopped at a certified gap, in brackets, because the optimum takes much longer: {listed}"
     ]
 
 

@@ -17,9 +17,11 @@ from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
 from minimaxrisk.datasets import make_expression, make_text
 
-DATASET, DIGITS = "data set", "digits"
+DATASET, DIGITS, SIZE_MAP = "data set", "digits", "map"
 # A real collection of texts, if the manifest of the data folder has it: two groups of the 20 newsgroups.
 TEXTS = "PCMAC"
+# Of a study of the map of sizes: columns whose mean tells a class from the others, and by how much.
+COLUMNS_ON_MAP, EFFECT_ON_MAP = 8, 0.7
 # Of a study of many classes: columns whose mean tells a class from the others, and by how much.
 COLUMNS_PER_CLASS, EFFECT = 10, 1.5
 
@@ -58,6 +60,16 @@ def _classes(settings: Mapping[str, Any]) -> Study:
     return X, y
 
 
+def _on_map(settings: Mapping[str, Any]) -> Study:
+    """Normal columns in single precision; each class has some of its own, with a mean above zero."""
+    n, d, n_classes = settings["n_samples"], settings["n_features"], settings["n_classes"]
+    X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32).astype(np.float64)
+    y = np.arange(n) % n_classes
+    for k in range(n_classes):
+        X[y == k, COLUMNS_ON_MAP * k : COLUMNS_ON_MAP * (k + 1)] += EFFECT_ON_MAP
+    return X, y
+
+
 OVER_FEATURES = Sweep("features", "n_features", "d", "{n_samples} samples", _expression)
 OVER_SAMPLES = Sweep("samples", "n_samples", "n", "{n_features} columns", _expression)
 OVER_ROWS = Sweep("rows", "n_samples", "n", "{n_features} columns", _expression)
@@ -82,6 +94,10 @@ def problems(settings: Settings, sources: Sources) -> list[dict[str, Setting]]:
     found += _studies(OVER_CLASSES, "classes-{}", settings.class_sweep, n_samples=n, n_features=d)
     words = settings.document_sweep_words
     found += _studies(OVER_DOCUMENTS, "text-n{}", settings.document_sweep, n_features=words)
+    for size in settings.size_map:
+        n, d, n_classes = map(int, size.split("x"))
+        shape = {"n_samples": n, "n_features": d, "n_classes": n_classes}
+        found.append({"problem": f"map-{size}", "sweep": SIZE_MAP, **shape})
     patterns = settings.problems or ("*",)
     found = [one for one in found if any(fnmatchcase(str(one["problem"]), pattern) for pattern in patterns)]
     if not found:
@@ -100,7 +116,9 @@ def _studies(sweep: Sweep, name: str, sizes: Sequence[int], **shape: int) -> lis
 
 def make_problem(settings: Mapping[str, Any]) -> Study:
     """Raw X and integer labels; the labels' names are lost, since one rival takes none."""
-    if settings["sweep"] != DATASET:
+    if settings["sweep"] == SIZE_MAP:
+        X, y = _on_map(settings)
+    elif settings["sweep"] != DATASET:
         X, y = SWEEPS[settings["sweep"]].make(settings)
     elif settings["problem"] == DIGITS:
         X, y = load_digits(return_X_y=True)

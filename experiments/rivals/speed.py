@@ -19,7 +19,7 @@ from experiments.harness.sources import Sources
 from experiments.rivals.adapters import RIVALS
 from experiments.rivals.comparison import report
 from experiments.rivals.environment import describe_environment
-from experiments.rivals.problems import DATASET, make_problem, problems
+from experiments.rivals.problems import DATASET, SIZE_MAP, make_problem, problems
 from experiments.rivals.transfer import save_problem, size_in_memory
 
 NAME = "speed"
@@ -35,7 +35,7 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
             {**problem, "rival": rival, **effort},
             settings.fit_limit,
             # Once a rival was stopped, a larger study would tell no more.
-            None if problem["sweep"] == DATASET else f"{problem['sweep']} {rival}",
+            None if problem["sweep"] in {DATASET, SIZE_MAP} else f"{problem['sweep']} {rival}",
         )
         for problem in problems(settings, sources)
         for rival in present

@@ -291,17 +291,17 @@ def test_columns_that_steps_made_have_names_of_their_own(study):
 def counted(monkeypatch):
     """The numbers of samples whose features were made, and what was verified."""
     posed, verified = [], []
-    build, recompute = pose.build_features, verification._recompute
+    build, recompute = pose.features_of, verification._recompute
 
-    def counting_build(X, instances, **options):
+    def counting_build(X, rows, p_hat, **options):
         posed.append(X.shape[0])
-        return build(X, instances, **options)
+        return build(X, rows, p_hat, **options)
 
     def counting_recompute(fit):
         verified.append(fit)
         return recompute(fit)
 
-    monkeypatch.setattr(pose, "build_features", counting_build)
+    monkeypatch.setattr(pose, "features_of", counting_build)
     monkeypatch.setattr(verification, "_recompute", counting_recompute)
     return posed, verified
 

@@ -461,9 +461,9 @@ def test_a_posed_fit_serves_all_questions(study, fitted, found, X_new, monkeypat
     X, y = study.data, study.target
     posed = PosedFit(fitted, X, y)
     calls = []
-    original = pose.build_features
+    original = pose.features_of
     monkeypatch.setattr(
-        pose, "build_features", lambda X, *some, **more: (calls.append(X), original(X, *some, **more))[1]
+        pose, "features_of", lambda X, *some, **more: (calls.append(X), original(X, *some, **more))[1]
     )
     certificate, worst = verify(posed), worst_case(posed)
     bound = error_bound(posed, method="radii", X_new=X_new)

@@ -18,9 +18,8 @@ from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.covering_radii import mean_excess
 from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
-from minimaxrisk.problem.pose import build_features
 from minimaxrisk.solvers import ConstraintGeneration
-from problems import by_radii, distinct_instances, excess_on
+from problems import by_radii, distinct_instances, excess_on, features_in
 
 # Training pairs (1, "a") and (-1, "b"), but in truth x is 2 or 0 in class a and -2 or 0 in class b: the same
 # moments, and an error that R* = 0 knows nothing of.
@@ -110,7 +109,7 @@ def test_a_column_without_information_on_labels_is_none_elsewhere(container, sta
     instances = distinct_instances(
         X, np.array([0, 1, 0, 0]), np.array([1.0, 1.0, 1.0, 0.0]), 2, n_unlabeled=1
     )
-    features, _, scale = build_features(X, instances, standardize=standardize, fit_intercept=False)
+    features, _, scale = features_in(X, instances, standardize=standardize, fit_intercept=False)
     values = features.columns(np.arange(2))
     assert (values[:, 0] == 0.0).all()
     labelled = np.array([1.0, 2.0, 4.0])

@@ -11,10 +11,9 @@ from scipy import sparse
 import reference
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.problem import rule
-from minimaxrisk.problem.pose import build_features
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import check_training_data
-from problems import distinct_instances, problem_of
+from problems import distinct_instances, features_in, problem_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -143,7 +142,7 @@ def test_zeros_of_one_class_leave_no_variance_in_another(convert):
         labels = np.repeat([0, 1], [n_constant, 10])
         X = np.column_stack([np.where(labels == 0, 0.3, np.arange(len(labels)) % 2), np.arange(len(labels))])
         instances = distinct_instances(convert(X), labels, np.ones(len(labels)), 2)
-        _, moments, _ = build_features(convert(X), instances, standardize=True, fit_intercept=False)
+        _, moments, _ = features_in(convert(X), instances, standardize=True, fit_intercept=False)
         assert moments.variance[0, 0] < 1e-25
         assert moments.variance[1, 0] > 0.1
 

@@ -13,11 +13,11 @@ import reference
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, UnderfitWarning, UninformativeRadiusWarning
-from minimaxrisk.problem.pose import build_features, pose
+from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
-from problems import distinct_instances
+from problems import distinct_instances, features_in
 
 
 @pytest.fixture
@@ -425,9 +425,7 @@ def test_means_of_functions_and_moments_of_other_labels(container, fit_intercept
     X = np.where(rng.random((30, 20)) < 0.5, 0.0, rng.standard_normal((30, 20)) + 1.0)
     labels = np.arange(30) % 3
     instances = distinct_instances(container(X), labels, rng.random(30) + 0.1, 3)
-    features, moments, _ = build_features(
-        container(X), instances, standardize=True, fit_intercept=fit_intercept
-    )
+    features, moments, _ = features_in(container(X), instances, standardize=True, fit_intercept=fit_intercept)
     Psi = features.columns(np.arange(20 + fit_intercept))
     weights = rng.random((2, 30))
     assert np.allclose(features.means_of(np.abs, weights), weights @ np.abs(Psi))

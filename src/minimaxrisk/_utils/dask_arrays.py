@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,33 +50,9 @@ def shared(value: Any, n_bytes: int) -> Any:
     return value if n_bytes <= SMALL else dask_module("dask").delayed(value, pure=False, traverse=False)
 
 
-def keep(tasks: Sequence[Any]) -> list[Any]:
-    """Start tasks and keep their results on the workers; with a cluster it does not wait."""
-    return list(dask_module("dask").persist(*tasks))
-
-
-def keep_values(values: Sequence[Any]) -> list[Any]:
-    """Send values to the workers, for the tasks of many graphs."""
-    delayed = dask_module("dask").delayed
-    return keep([delayed(value, pure=False, traverse=False) for value in values])
-
-
 def fetch(tasks: Sequence[Any]) -> list[Any]:
     """Results of tasks, computed in one graph. This is the only function that waits for the workers."""
     return list(dask_module("dask").compute(*tasks))
-
-
-@dataclass(frozen=True)
-class Chained:
-    """``then(first(...), ...)`` in one task; ``first`` takes the first ``n_arguments`` arguments."""
-
-    first: Callable[..., Any]
-    n_arguments: int
-    then: Callable[..., Any]
-
-    def __call__(self, *arguments: Any) -> Any:
-        n = self.n_arguments
-        return self.then(self.first(*arguments[:n]), *arguments[n:])
 
 
 def reduce_by_tree(parts: Sequence[Any], merge: Callable[[list[Any]], Any]) -> Any:

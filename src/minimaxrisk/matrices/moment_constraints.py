@@ -108,13 +108,18 @@ class ConstraintColumns:
 
     def _products_together(self, block_weights: FloatArray) -> Any:
         """One product for all problems, whose rows do not depend on each other."""
-        pairs = list(zip(self._features, block_weights, strict=True))
-        lifted = np.concatenate([features.lifted(weights) for features, weights in pairs])
-        products, n_blocks, found = self._features[0].products_together(lifted), block_weights.shape[1], []
-        for i, (features, weights) in enumerate(pairs):
-            own = products[i * n_blocks : (i + 1) * n_blocks, :]
-            found.append(features.standardised(own, weights))
-        return np.stack(found) if isinstance(products, np.ndarray) else namespace_of(products).stack(found)
+        n_problems, n_blocks, _ = block_weights.shape
+        lifted = [each.lifted(own) for each, own in zip(self._features, block_weights, strict=True)]
+        products = self._features[0].products_together(np.concatenate(lifted))
+        places = [slice(i * n_blocks, (i + 1) * n_blocks) for i in range(n_problems)]
+        every = zip(self._features, block_weights, places, strict=True)
+        if isinstance(products, np.ndarray):
+            found = np.empty((n_problems * n_blocks, self._features[0].shape[1]))
+            for features, weights, own in every:
+                features.standardised(products[own], weights, out=found[own])
+            return found
+        parts = [features.standardised(products[own, :], weights) for features, weights, own in every]
+        return namespace_of(products).concat(parts, axis=0)
 
     def rows(self, problem: int, components: IntArray, radius: FloatArray) -> Rows:
         """Some columns of a problem, whose lambdas are given, as the rows of a working set."""

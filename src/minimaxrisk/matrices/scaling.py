@@ -98,7 +98,7 @@ def features_of(
     """
     scaling = Scaling(standardize, fit_intercept)
     if sparse.issparse(X):
-        matrix, origin, power, kept = sparse_matrix(X, rows, p_hat.sum(axis=0), centre=standardize)
+        matrix, origin, power, kept = sparse_matrix(X, rows, centre=standardize)
         features, moments, scale = standardise(matrix, None, p_hat, scaling)
         shift = (origin + scale.shift) * power
         return features, moments, ColumnScale(shift, scale.scale * power, fit_intercept, kept)

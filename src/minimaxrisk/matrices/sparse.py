@@ -11,7 +11,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.matrices.matrix import Function, Matrix, MatrixHints, PassRates
-from minimaxrisk.matrices.scale import KeptColumns, power_of_two
+from minimaxrisk.matrices.scale import KeptColumns, is_negligible, power_of_two
 
 # Columns are gathered before a product if they hold no more than this share of the entries: copying an entry
 # takes longer than multiplying it.
@@ -89,7 +89,7 @@ class SparseMatrix(Matrix):
 
 
 def sparse_matrix(
-    X: DataMatrix, rows: IntArray, weights: FloatArray, *, centre: bool
+    X: DataMatrix, rows: IntArray, *, centre: bool
 ) -> tuple[SparseMatrix, FloatArray, FloatArray, KeptColumns | None]:
     """Some rows of X as ``(X - 1 origin') diag(1 / power)``; origin, power, and the columns that are kept.
 
@@ -99,16 +99,25 @@ def sparse_matrix(
     X, kept = _without_empty_columns(sparse.csc_array(X[rows], dtype=np.float64, copy=True))
     X.sum_duplicates()
     n_stored = np.diff(X.indptr)
-    largest, has_entries = np.zeros(X.shape[1]), n_stored > 0
-    if X.nnz:
-        largest[has_entries] = np.maximum.reduceat(np.abs(X.data), X.indptr[:-1][has_entries])
+    largest = _largest_entries(X)
     # Coefficients of columns near the smallest number would overflow; such columns count as zero.
     X.data[np.repeat(largest < np.finfo(np.float64).tiny, n_stored)] = 0.0
     power = power_of_two(largest)
     X.data /= np.repeat(power, n_stored)
-    origin = np.where(centre & (n_stored == len(rows)), (X.T @ weights) / weights.sum(), 0.0)
+    # Any value of a full column serves as its origin, so that a constant becomes zero, or nearly so.
+    origin, is_full = np.zeros(X.shape[1]), centre & (n_stored == len(rows))
+    origin[is_full] = X.data[X.indptr[:-1][is_full]]
     X.data -= np.repeat(origin, n_stored)
+    X.data[np.repeat(is_full & is_negligible(_largest_entries(X), origin), n_stored)] = 0.0
     return SparseMatrix(X), origin, power, kept
+
+
+def _largest_entries(X: sparse.csc_array) -> FloatArray:
+    """The largest absolute value of each column."""
+    largest, has_entries = np.zeros(X.shape[1]), np.diff(X.indptr) > 0
+    if X.nnz:
+        largest[has_entries] = np.maximum.reduceat(np.abs(X.data), X.indptr[:-1][has_entries])
+    return largest
 
 
 def _without_empty_columns(X: sparse.csc_array) -> tuple[sparse.csc_array, KeptColumns | None]:

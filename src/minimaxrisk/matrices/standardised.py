@@ -155,12 +155,19 @@ class Standardised:
         self.n_passes += 1
         return self.matrix.left(self.on_device(lifted), self.inside, alike=True)
 
-    def standardised(self, products: Any, block_weights: FloatArray) -> Any:
+    def standardised(self, products: Any, block_weights: FloatArray, out: FloatArray | None = None) -> Any:
         """What products of ``X - 1 inside'`` are as products of the features; the argument is changed."""
-        mass = self.on_device(block_weights.sum(axis=1, keepdims=True))
+        mass = block_weights.sum(axis=1, keepdims=True)
+        if not isinstance(products, np.ndarray):
+            there = self.on_device(mass)
+            found = (products - there * self.shift) * self.factor
+            return concatenated([there, found]) if self.has_intercept else found
         products -= mass * self.shift
-        products *= self.factor
-        return concatenated([mass, products]) if self.has_intercept else products
+        if out is None:
+            out = np.empty((len(mass), self.shape[1]))
+        np.multiply(products, self.factor, out=out[:, self.lead :])
+        out[:, : self.lead] = mass
+        return out
 
     def lifted(self, weights: FloatArray) -> FloatArray:
         """Weights of instances (R x n) as weights of the rows of X."""
@@ -256,28 +263,31 @@ class Standardised:
 
     def columns_on_device(self, indices: IntArray, unit: FloatArray | float = 1.0) -> Any:
         """Some columns of a matrix that is not sparse, each times a unit."""
-        inner, is_one = np.maximum(indices - self.lead, 0), indices < self.lead
+        inner, is_one = indices, None
+        if self.has_intercept and not indices.all():
+            is_one = indices == 0
+        if self.has_intercept:
+            inner = np.maximum(indices - 1, 0)
         raw = self.matrix.columns(inner)
         if not isinstance(raw, np.ndarray):
             return self._columns_there(raw, inner, is_one, self.on_device(unit * np.ones(len(indices))))
-        inside, shift, factor = self._at(inner)
         values = raw.T if self.rows is None else raw.T.take(self.rows, axis=1, mode="clip")
-        if inside is not None:
-            values -= inside[:, None]
-        values -= shift[:, None]
-        values *= (factor * unit)[:, None]
-        if is_one.any():
+        if self.inside is not None:
+            values -= self.inside[inner, None]
+        values -= self.shift[inner, None]
+        values *= (self.factor[inner] * unit)[:, None]
+        if is_one is not None:
             values[is_one] = (unit * np.ones(len(indices)))[is_one, None]
         return values.T
 
-    def _columns_there(self, raw: Any, inner: IntArray, is_one: BoolArray, unit: Any) -> Any:
+    def _columns_there(self, raw: Any, inner: IntArray, is_one: BoolArray | None, unit: Any) -> Any:
         """The same on a device, without a number that comes to this process."""
         xp, place = namespace_of(raw), self.on_device(inner)
         values = raw if self.rows is None else xp.take(raw, self.on_device(self.rows), axis=0)
         if self.inside is not None:
             values = values - xp.take(self.inside, place)
         values = (values - xp.take(self.shift, place)) * (xp.take(self.factor, place) * unit)
-        return xp.where(asarray_like(raw, is_one), unit, values) if is_one.any() else values
+        return values if is_one is None else xp.where(asarray_like(raw, is_one), unit, values)
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
