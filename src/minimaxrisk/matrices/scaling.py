@@ -19,7 +19,7 @@ from minimaxrisk._utils.arrays import (
     DataMatrix,
     FloatArray,
     IntArray,
-    asarray_like,
+    entries_at,
     namespace_of,
     put_columns,
     stays_where_it_is,
@@ -171,18 +171,20 @@ def _scaled(
         mean *= factor
         spread *= factor * factor
     # 3) Columns of which sums are not enough.
-    frame, moments = xp.stack([pilot, off, scale, factor]), ClassMoments(part.p_hat.sum(axis=1), mean, spread)
     is_empty = (squares == 0.0) & (not matrix.hints.can_underflow)
     again = np.flatnonzero(to_numpy((is_lossy | ~is_accurate) & ~is_empty))
-    _look_again(part, matrix, frame, moments, again, centre=scaling.centre)
-    first, off, scale, factor = (frame[i, :] for i in range(4))
-    inside = _large_means(matrix, first, factor) if of_whole is None else of_whole.inside
-    # The first difference is exact where the second number is small beside the mean.
-    shift = first + off if inside is None else (first - inside) + off
+    del variance, squares, is_accurate, is_lossy
+    pilot = pilot + 0.0 if len(again) else pilot
+    moments = ClassMoments(part.p_hat.sum(axis=1), mean, spread)
+    _look_again(part, matrix, (pilot, off, scale, factor), moments, again, centre=scaling.centre)
+    # The mean is a sum of two numbers, the second of which tells what rounding leaves of the first.
+    inside = _large_means(matrix, pilot, factor) if of_whole is None else of_whole.inside
+    mean = pilot + off
+    shift = mean if inside is None else (pilot - inside) + off
     features = Standardised(matrix, part.rows, shift, factor, scaling.fit_intercept, inside)
     if scaling.fit_intercept:
         moments = moments.with_intercept()
-    return features, moments, ColumnScale(first + off, scale, scaling.fit_intercept)
+    return features, moments, ColumnScale(mean, scale, scaling.fit_intercept)
 
 
 def _large_means(matrix: Matrix, mean: Any, factor: Any) -> Any:
@@ -195,35 +197,35 @@ def _large_means(matrix: Matrix, mean: Any, factor: Any) -> Any:
 
 
 def _look_again(
-    part: PartOfRows, matrix: Matrix, frame: Any, moments: ClassMoments, again: IntArray, *, centre: bool
+    part: PartOfRows,
+    matrix: Matrix,
+    found: tuple[Any, Any, Any, Any],
+    moments: ClassMoments,
+    again: IntArray,
+    *,
+    centre: bool,
 ) -> None:
-    """Take mean, what that leaves, scale and factor (4 x d), and moments of some columns from themselves."""
+    """Take mean, what rounding leaves of it, scale, factor and moments of columns from the columns."""
     weights = part.p_hat.sum(axis=0)
     for group in column_groups(len(again), matrix.shape[0]):
         columns = again[group]
         raw = matrix.columns(columns)
         block = raw.toarray() if sparse.issparse(raw) else to_numpy(raw)
         block = np.array(block if part.rows is None else block[part.rows], dtype=np.float64, order="F")
-        first, off, scale, factor = entries_of(frame, columns)
+        mean, off, scale, factor = entries_at(columns, *found)
         fresh = factor == 0.0
         inner = block[:, fresh]
-        first[fresh], scale[fresh] = rescale_in_place(inner, weights, centre=centre)
+        mean[fresh], scale[fresh] = rescale_in_place(inner, weights, centre=centre)
         factor[fresh] = np.where(inner.any(axis=0), 1.0 / scale[fresh], 0.0)
-        block -= first
+        block -= mean
         off[fresh] = np.where(factor[fresh] == 0.0, 0.0, (weights @ block[:, fresh]) * centre)
         block -= off
         block *= factor
-        mean, variance = within_class_moments(block, part.p_hat)
-        put_columns(frame, columns, matrix.on_device(np.stack([first, off, scale, factor])))
-        put_columns(moments.mean, columns, matrix.on_device(mean))
-        put_columns(moments.variance, columns, matrix.on_device(variance))
-
-
-def entries_of(frame: Any, columns: IntArray) -> FloatArray:
-    """Some columns of an array, in this process."""
-    if isinstance(frame, np.ndarray):
-        return frame[:, columns]
-    return to_numpy(namespace_of(frame).take(frame, asarray_like(frame, columns), axis=1))
+        for vector, values in zip(found, (mean, off, scale, factor), strict=True):
+            put_columns(vector[None, :], columns, matrix.on_device(values[None]))
+        of_classes, spread = within_class_moments(block, part.p_hat)
+        put_columns(moments.mean, columns, matrix.on_device(of_classes))
+        put_columns(moments.variance, columns, matrix.on_device(spread))
 
 
 def rescale_in_place(
