@@ -22,8 +22,8 @@ from sklearn.base import BaseEstimator
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk.engines.linear_programs.constraint_generation import first_by
-from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
+from minimaxrisk.engines.generation import first_by
+from minimaxrisk.engines.highs import SMALLEST_TOLERANCE, RangeProgram
 from minimaxrisk.features.matrix import TINY, FeatureMatrix, squared_norm
 from minimaxrisk.problem.pose import build_features
 from minimaxrisk.samples.instances import distinct_instances

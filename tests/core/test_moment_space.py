@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.engines import dispatch
 from minimaxrisk.engines.class_blocks import ClassBlocks
-from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
+from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import upper_bound

@@ -26,12 +26,15 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_point,
     most_pivots,
 )
-from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
-    constraint_and_column_generation,
-)
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
-from minimaxrisk.engines.linear_programs.starts import by_columns, by_correlation, by_first_order
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
+from minimaxrisk.engines.paper import (
+    by_columns,
+    by_correlation,
+    by_first_order,
+    constraint_and_column_generation,
+    constraint_generation,
+    full_lp,
+)
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
     Bounds,

@@ -31,6 +31,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.interrupts import held_back, let_through
 from minimaxrisk.engines.coarse_start import CoarseStart, coarse_start, is_worth_a_coarse_start
+from minimaxrisk.engines.generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.box import Snapshot
 from minimaxrisk.engines.interior_point.engine import (
     NEAR_ENOUGH_SPARSE,
@@ -50,7 +51,6 @@ from minimaxrisk.engines.solution import (
     Solution,
     Stage,
 )
-from minimaxrisk.engines.subprogram import ClassMeans, Subprogram
 from minimaxrisk.problem.problem import Box, upper_bound
 
 # Instances per component of Phi, and instances in all, from which on this engine is faster. Compared to all

@@ -21,10 +21,12 @@ import numpy as np
 from minimaxrisk._utils.arrays import BoolArray, IntArray
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.cost import MOST_ENTRIES, MOST_MASSES, moments_are_cheaper, moments_find_room
+from minimaxrisk.engines.generation import ClassMeans, Subprogram
+from minimaxrisk.engines.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.interior_point.step import step
-from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError, TimeLimitError
 from minimaxrisk.engines.moment_space.point import MomentPoint
-from minimaxrisk.engines.moment_space.vertex import active_sets, solve_from_sets
+from minimaxrisk.engines.moment_space.vertex import active_sets
+from minimaxrisk.engines.paper import Sets, WarmStart, constraint_generation
 from minimaxrisk.engines.solution import (
     EngineSettings,
     IterationRecord,
@@ -34,7 +36,6 @@ from minimaxrisk.engines.solution import (
     drop_small_coefficients,
     is_stuck,
 )
-from minimaxrisk.engines.subprogram import ClassMeans, Subprogram
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 
 # Instances in all and per moment from which on a few are enough for the iterates; how many these are, and at
@@ -49,6 +50,8 @@ MOST_MASSES_MOVED, FEWEST_STEPS = 90_000_000, 40
 # The gap at which HiGHS looks for the vertex of few moments, sooner than the iterates get there; that of more
 # it looks for only where rounding ends the iterates before they are near enough.
 VERTEX_GAP, NEAR_ENOUGH, FEW_MOMENTS, LARGE_MOMENTS, MOST_PIVOTS = 1e-4, 2e-7, 300, 2000, 20_000
+# Sets that may come at a time, the violation that brings one, and ten times the tolerance of HiGHS.
+MOST_NEW, VIOLATION, TOLERANCE = 400, 1e-10, 1e-8
 # The gap above which no vertex is looked for, and the loss at which small coefficients go.
 COARSE_GAP, NEGLIGIBLE, NEGLIGIBLE_LARGE = 2e-2, 1e-9, 1e-7
 
@@ -194,16 +197,32 @@ def _find_vertex(
     monitor: Monitor | None,
     sets: tuple[IntArray, BoolArray],
 ) -> None:
-    """Let HiGHS improve the pair from these sets of labels on, and report how that went."""
-    way, n_pivots = "HiGHS", 0
+    """Let HiGHS improve the pair from these sets of labels on, and report how that went if it failed."""
+    m, left = problem.n_components, None
+    if settings.max_iter is not None:
+        left = settings.max_iter - len(best.history) - 1
     try:
-        n_pivots = solve_from_sets(
-            problem, best, *sets, enough=FINISHED, most_pivots=MOST_PIVOTS, deadline=settings.deadline
+        constraint_generation(
+            problem,
+            problem.objective,
+            np.arange(m),
+            n_max=MOST_NEW,
+            epsilon=TOLERANCE,
+            sets=Sets(*sets),
+            epsilon_1=VIOLATION,
+            gap_tol=FINISHED,
+            max_iter=left,
+            deadline=settings.deadline,
+            monitor=monitor,
+            warm_start=WarmStart(best, max_pivots=MOST_PIVOTS),
         )
     except PivotLimitError as error:
-        way, n_pivots = "HiGHS gave up", error.n_pivots
-    except TimeLimitError:
-        way, best.out_of_time = "HiGHS ran out of time", True
+        best.report(
+            monitor,
+            best.upper,
+            n_features=problem.n_components,
+            vertex="HiGHS gave up",
+            n_pivots=error.n_pivots,
+        )
     except SolverError:
-        way = "HiGHS failed"
-    best.report(monitor, best.upper, n_features=problem.n_components, vertex=way, n_pivots=n_pivots)
+        best.report(monitor, best.upper, n_features=m, vertex="HiGHS failed")

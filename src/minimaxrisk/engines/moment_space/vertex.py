@@ -11,19 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.linear_programs.constraint_and_column_generation import SetMaster
+from minimaxrisk._utils.arrays import BoolArray, IntArray
 from minimaxrisk.engines.moment_space.point import MomentPoint
-from minimaxrisk.engines.solution import Solution
-from minimaxrisk.problem.problem import Box, lower_bound
-from minimaxrisk.problem.rule import best_sets, instance_thresholds
 
 # Sets that an iterate makes nearly active: their slack, and the smallest multiplier of their instances as a
 # fraction of the typical one.
 NEARLY_ACTIVE, NOTABLE = 0.05, 1e-3
-# Sets that may come at a time, the violation that brings one, and how often.
-MOST_NEW, VIOLATION, MOST_ROUNDS = 400, 1e-10, 100
-TOLERANCE = 1e-9
 
 
 def active_sets(point: MomentPoint, n_components: int) -> tuple[IntArray, BoolArray]:
@@ -36,47 +29,3 @@ def active_sets(point: MomentPoint, n_components: int) -> tuple[IntArray, BoolAr
     is_in = np.zeros((len(scores), len(instances)), dtype=np.bool_)
     np.put_along_axis(is_in, order[:, instances], np.arange(len(scores))[:, None] <= last, axis=0)
     return instances, is_in
-
-
-def solve_from_sets(
-    problem: Box,
-    best: Solution,
-    instances: IntArray,
-    is_in: BoolArray,
-    *,
-    enough: float,
-    most_pivots: int,
-    deadline: float,
-) -> int:
-    """Improve the pair, from these sets on, until its gap is ``enough``; returns the pivots that it took.
-
-    Raises ``SolverError`` where HiGHS does not get there.
-    """
-    n_pivots, objective = 0, problem.objective
-    master = SetMaster(problem, tolerance=TOLERANCE, deadline=deadline)
-    try:
-        master.limit_pivots(most_pivots)
-        master.add(np.arange(problem.n_components))
-        master.add_sets(instances, _shares(is_in))
-        for _ in range(MOST_ROUNDS):
-            found = master.solve()
-            n_pivots += found.n_pivots
-            stage = found.stage
-            penalty, scores = problem.penalty_and_scores(stage.components, stage.values)
-            best.offer_stage(stage, penalty + objective.conjugate(scores))
-            inside = lower_bound(problem, objective, found.distribution)
-            best.offer_distribution(inside.distribution, inside.bound)
-            excess = instance_thresholds(scores) - found.nu
-            violated = np.flatnonzero(excess > VIOLATION)
-            if best.gap <= enough or len(violated) == 0:
-                break
-            chosen = violated[np.argsort(-excess[violated], kind="stable")[:MOST_NEW]]
-            master.add_sets(chosen, _shares(best_sets(scores[:, chosen])[1]))
-    finally:
-        master.close()
-    return n_pivots
-
-
-def _shares(is_in: BoolArray) -> FloatArray:
-    shares: FloatArray = is_in / is_in.sum(axis=0)
-    return shares
