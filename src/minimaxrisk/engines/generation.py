@@ -76,6 +76,14 @@ def first_by(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
     return np.sort(candidates[np.argpartition(rank[candidates], n_max - 1)[:n_max]])
 
 
+def some_at_random(n: int, n_some: int) -> IntArray:
+    """Return some of n instances, ascending, and the same ones every time.
+
+    Not every tenth or so: instances are ordered by their values, which may have periods.
+    """
+    return np.sort(np.random.default_rng(0).permutation(n)[:n_some])
+
+
 @dataclass(frozen=True)
 class ClassMeans:
     """The mean of the instances of each class, as an instance of its own."""

@@ -82,8 +82,8 @@ class Master:
         self._has_empirical = by_set and not self._is_known
         self._begin(tolerance=tolerance, presolve=presolve, deadline=deadline)
         self._instances = np.empty(0, dtype=np.intp)
-        self._shares = sparse.csr_array((n_classes, 0))  # of the labels in each mass (K x masses)
-        self._blocks = sparse.csr_array((problem.coding.n_blocks, 0))  # of the blocks (B x masses)
+        self._shares = sparse.csc_array((n_classes, 0))  # of the labels in each mass (K x masses)
+        self._blocks = sparse.csc_array((problem.coding.n_blocks, 0))  # of the blocks (B x masses)
         if by_set and self._is_known:
             # Every instance keeps its mass, so that each begins with its own labels.
             own = sparse.csc_array(problem.centre / self._masses)
@@ -154,17 +154,17 @@ class Master:
         each = np.arange(len(instances))
         row = instances if self._is_known else np.zeros_like(instances)
         sums = sparse.csr_array((np.ones(len(each)), (row, each)), shape=(len(self._masses), len(each)))
-        blocks = sparse.csr_array(self.problem.coding.matrix) @ shares
-        parts = [sums[: self._n_sums], blocks]
+        blocks = sparse.csc_array(self.problem.coding.matrix) @ shares
+        parts = [sums[: self._n_sums], sparse.csr_array(blocks)]
         if self._n_largest:
             parts.append(sparse.eye_array(len(each), format="csr"))
         if len(self.components):
             entries, _ = self._entries(self.components, instances, blocks)
-            parts.append(sparse.diags_array(self._factor[self.components]) @ entries)
+            parts.append(self._magnified(self.components, entries))
         self._program.add_columns(cost, sparse.vstack(parts, format="csc"), most)
         self._instances = np.concatenate([self._instances, instances])
-        self._shares = sparse.hstack([self._shares, shares], format="csr")
-        self._blocks = sparse.hstack([self._blocks, blocks], format="csr")
+        self._shares = sparse.hstack([self._shares, shares], format="csc")
+        self._blocks = sparse.hstack([self._blocks, blocks], format="csc")
 
     def exchange(self, outgoing: IntArray, incoming: IntArray) -> None:
         """Forget components by position, whose rows must be basic, and let others take part."""
@@ -184,9 +184,13 @@ class Master:
         factor = self._factor[components]
         tau = self._unit * factor * self.problem.tau.ravel()[components]
         width = self._unit * factor * self.problem.lam.ravel()[components]
-        rows = sparse.csr_array(sparse.diags_array(factor) @ self._moment_rows(components))
+        rows = self._magnified(components, self._moment_rows(components))
         self._program.add_rows(rows, tau - width, tau + width)
         self.components = np.concatenate([self.components, components])
+
+    def _magnified(self, components: IntArray, rows: sparse.csr_array) -> sparse.csr_array:
+        factor = self._factor[components]
+        return sparse.csr_array(sparse.diags_array(factor) @ rows) if (factor > 1.0).any() else rows
 
     def _moment_rows(self, components: IntArray) -> sparse.csr_array:
         """Rows ``sum_yi C_by psi_ij w_yi`` for components (b, j).
@@ -205,7 +209,7 @@ class Master:
         return rows
 
     def _entries(
-        self, components: IntArray, instances: IntArray, blocks: sparse.csr_array
+        self, components: IntArray, instances: IntArray, blocks: sparse.csc_array
     ) -> tuple[sparse.csr_array, FloatArray]:
         """What unit masses at the instances, with block weights (B x masses), add to each moment.
 
@@ -217,7 +221,8 @@ class Master:
         if len(rows) * d < n * len(components):
             features, rows = features.some_rows(rows, after=np.empty((0, d))), np.arange(len(rows))
         values, offset = features.shifted_columns(column)
-        return sparse.csr_array(values.tocsr()[rows[place]].T).multiply(blocks[block]), offset
+        of_masses = sparse.csr_array(values.tocsr()[rows[place]].T)
+        return of_masses.multiply(sparse.csr_array(blocks)[block]), offset
 
     def warm_start(self, guess: Face) -> None:
         """Begin at a vertex of the face ``guess``, or near one, with the components that take part now."""

@@ -1,7 +1,7 @@
 """The algorithms of the paper: MRC-CG, its Algorithm 1, and MRC-CCG, which generates constraints as well.
 
 **MRC-CG** solves with few components of Phi and adds those that the solution violates. Its loop is
-``generate``, whose steps are the lines of Algorithm 1 (``_Algorithm1``), and ``select_components`` is its
+``generate``, whose steps are the lines of Algorithm 1 (``Algorithm1``), and ``select_components`` is its
 SELECT, Algorithm 2; comments have the paper's line numbers, and J, k, k_max, mu, alpha and R are the paper's.
 LPSOLVE is ``Master``. To run what is printed: ``ConstraintGeneration(select="as-printed", k_max=10)`` as the
 solver of ``MinimaxRiskClassifier(coding="one-hot", fit_intercept=False)``. Started with all components
@@ -132,7 +132,7 @@ def constraint_generation(
         presolve=presolve,
         deadline=deadline,
     )
-    algorithm = _Algorithm1(
+    algorithm = Algorithm1(
         problem, objective, best, master, n_max, epsilon, epsilon_1, select, gap_tol, monitor, warm_start
     )
     with closing(master):
@@ -150,7 +150,7 @@ def constraint_generation(
 
 
 @dataclass
-class _Algorithm1:
+class Algorithm1:
     """The lines of Algorithm 1 as steps of ``generate``."""
 
     problem: Box
@@ -217,6 +217,8 @@ class _Algorithm1:
         incoming, outgoing = select_components(
             solved, violation, n_max=self.n_max, accepted=self._accepted, reach=reach if is_still else None
         )
+        if J.sets is not None:
+            outgoing = NOTHING  # where constraints are missing R^k may rise again
         sets = None if J.sets is None else self._violated_sets(scores, solved.nu)
         # Line 6: while J without I is not empty. A certified gap is enough as well.
         is_last = len(incoming) == 0 and (sets is None or len(sets.instances) == 0)

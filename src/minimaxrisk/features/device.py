@@ -316,11 +316,6 @@ class DeviceFeatures(FeatureMatrix):
     def columns(self, indices: IntArray) -> FloatArray:
         return to_numpy(self.columns_on_device(indices))
 
-    def squares_elsewhere(self) -> Callable[[FloatArray], FloatArray]:
-        Z = self.columns_on_device(np.arange(self.shape[1]))
-        turned = self.xp.matrix_transpose(Z)
-        return lambda weights: to_numpy((turned * self.on_device(weights)) @ Z)
-
     def on_rows(self, block_weights: FloatArray) -> Any:
         """Weights of the rows of the data from those of the instances, on the device."""
         everywhere = np.zeros((len(block_weights), self.data.shape[0]))

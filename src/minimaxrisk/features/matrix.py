@@ -310,13 +310,6 @@ class FeatureMatrix(Protocol):
         """The same features held row by row; None where that is no faster to choose rows from."""
         return None
 
-    def squares_elsewhere(self) -> Callable[[FloatArray], FloatArray] | None:
-        """The function of weights (n) that is ``sum_i weights_i psi_i psi_i'`` (d x d), by a device.
-
-        None where there is no device that would be faster.
-        """
-        return None
-
     def lengths_of_instances(self) -> FloatArray:
         """The length of every row psi_i (n), where they may differ much; else ones."""
         return np.ones(self.shape[0])
