@@ -59,9 +59,6 @@ from minimaxrisk.engines.solution import (
 from minimaxrisk.features.matrix import slices_of
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 
-# Numbers of weighted columns that are made at a time.
-MOST_PRODUCTS = 1 << 22
-
 
 def is_for_moment_space(problem: Box) -> bool:
     """Whether the matrices of moments are the smallest ones of a problem, and find room."""
@@ -256,6 +253,8 @@ class MomentPoint:
     FIRST_SLACK: ClassVar[float] = 1.0
     FIRST_MULTIPLIER: ClassVar[float] = 0.1
     FIRST_MASS: ClassVar[float] = 10.0
+    # Numbers of weighted columns that are made at a time.
+    MOST_PRODUCTS: ClassVar[int] = 1 << 22
     # How often the equations are solved again.
     MOST_SOLVES: ClassVar[int] = 1
     # The slack of sets that are nearly active, and the smallest multiplier of their instances as a fraction
@@ -364,7 +363,7 @@ class MomentPoint:
             return ClassBlocks(self.Z, self.own, self.H, self.gamma, self.of_mu).solve
         matrix = np.zeros((n_classes * d, n_classes * d), order="F")
         weights = np.sqrt(self.gamma) * self.H
-        for rows in slices_of(slice(0, n), max(1, MOST_PRODUCTS // len(matrix))):
+        for rows in slices_of(slice(0, n), max(1, self.MOST_PRODUCTS // len(matrix))):
             scaled = (weights[:, None, rows] * self._turned[:, rows]).reshape(len(matrix), -1)
             matrix = dsyrk(1.0, scaled.T, trans=1, lower=1, beta=1.0, c=matrix, overwrite_c=1)
         for k, roots in enumerate(np.sqrt(self.own)):

@@ -168,9 +168,12 @@ class Algorithm1:
 
     # A fall of R^k by less than this may be rounding, and must not count as progress.
     STRICT_DECREASE: ClassVar[float] = 1e-10
+    # How much of the way to the boundary the inner distribution goes; from there it could not go on.
+    FRACTION_TO_BOUNDARY: ClassVar[float] = 0.95
 
     def __post_init__(self) -> None:
-        self._inner = InnerPoint(self.problem.centre, self.problem.tau)
+        # A distribution inside the set that follows the solutions of the programs, and its moments.
+        self._inner, self._inner_moments = self.problem.centre, self.problem.tau
         self._is_printed = self.select_by == "as-printed"
         self._accepted = self.epsilon if self._is_printed else _accepted_violation(self.problem, self.epsilon)
 
@@ -208,7 +211,7 @@ class Algorithm1:
         moments = problem.moments_of(alpha)
         point = lower_bound(problem, self.objective, alpha, moments)
         best.offer_distribution(point.distribution, point.bound)
-        reach = self._inner.approach(problem, self.objective, alpha, moments, best)
+        reach = self._approach(alpha, moments)
         # Lines 4 and 13: SELECT. As printed, or where the bound stands still by what the way from inside the
         # set meets first.
         violation = (np.abs(moments - problem.tau) - problem.lam).ravel()
@@ -234,6 +237,23 @@ class Algorithm1:
             n_pivots=solved.n_pivots,
         )
         return None if best.converged else Selection(incoming, outgoing, sets)
+
+    def _approach(self, outer: FloatArray, outer_moments: FloatArray) -> FloatArray:
+        """Go from inside the set towards ``outer``, offer the point at the boundary, stop a little before it.
+
+        Returns for each component the fraction of the way at which its constraint is met.
+        """
+        problem, inner = self.problem, self._inner_moments
+        step = outer_moments - inner
+        room = np.maximum(problem.lam - np.sign(step) * (inner - problem.tau), 0.0)
+        reach = np.divide(room, np.abs(step), out=np.full_like(step, np.inf), where=step != 0.0)
+        furthest, direction = min(1.0, float(reach.min())), outer - self._inner
+        reached = self._inner + furthest * direction
+        point = lower_bound(problem, self.objective, reached, inner + furthest * step)
+        self.best.offer_distribution(point.distribution, point.bound)
+        self._inner = self._inner + self.FRACTION_TO_BOUNDARY * furthest * direction
+        self._inner_moments = inner + self.FRACTION_TO_BOUNDARY * furthest * step
+        return reach.ravel()
 
     def _violated_sets(self, scores: FloatArray, nu: FloatArray) -> Sets:
         excess = instance_thresholds(scores) - nu
@@ -270,41 +290,6 @@ def select_components(
     incoming = first_by(n_max, np.flatnonzero(violated), -violation if reach is None else reach)
     # 5: J and A together are I, less those that leave, with those that enter.
     return incoming, np.flatnonzero(leaves)
-
-
-@dataclass
-class InnerPoint:
-    """A distribution inside the uncertainty set that follows the solutions of the programs."""
-
-    distribution: FloatArray
-    moments: FloatArray
-
-    # How much of the way to the boundary it goes; from the boundary it could not go on.
-    FRACTION_TO_BOUNDARY: ClassVar[float] = 0.95
-
-    def approach(
-        self,
-        problem: Box,
-        objective: Objective,
-        outer: FloatArray,
-        outer_moments: FloatArray,
-        best: Solution,
-    ) -> FloatArray:
-        """Go towards ``outer`` as far as the set allows, offer the point reached, stop a little short of it.
-
-        Returns for each component the fraction of the way at which its constraint is met.
-        """
-        step = outer_moments - self.moments
-        room = np.maximum(problem.lam - np.sign(step) * (self.moments - problem.tau), 0.0)
-        reach = np.divide(room, np.abs(step), out=np.full_like(step, np.inf), where=step != 0.0)
-        furthest = min(1.0, float(reach.min()))
-        direction = outer - self.distribution
-        reached = self.distribution + furthest * direction
-        point = lower_bound(problem, objective, reached, self.moments + furthest * step)
-        best.offer_distribution(point.distribution, point.bound)
-        self.distribution = self.distribution + self.FRACTION_TO_BOUNDARY * furthest * direction
-        self.moments = self.moments + self.FRACTION_TO_BOUNDARY * furthest * step
-        return reach.ravel()
 
 
 def _accepted_violation(problem: Box, epsilon: float) -> FloatArray:
