@@ -58,7 +58,6 @@ class Master:
         *,
         by_set: bool = False,
         tolerance: float,
-        presolve: bool = False,
         deadline: float = np.inf,
     ) -> None:
         self.problem, self._objective = problem, objective
@@ -80,7 +79,7 @@ class Master:
         self._n_sums = 0 if is_difference else len(self._masses)
         self._n_largest = 0 if by_set or is_difference or costs is not None else n
         self._has_empirical = by_set and not self._is_known
-        self._begin(tolerance=tolerance, presolve=presolve, deadline=deadline)
+        self._begin(tolerance=tolerance, deadline=deadline)
         self._instances = np.empty(0, dtype=np.intp)
         self._shares = sparse.csc_array((n_classes, 0))  # of the labels in each mass (K x masses)
         self._blocks = sparse.csc_array((problem.coding.n_blocks, 0))  # of the blocks (B x masses)
@@ -96,7 +95,7 @@ class Master:
             single = sparse.kron(sparse.eye_array(n_classes), np.ones((1, n)), format="csc")
             self._add_masses(np.tile(np.arange(n), n_classes), single, cost, most)
 
-    def _begin(self, *, tolerance: float, presolve: bool, deadline: float) -> None:
+    def _begin(self, *, tolerance: float, deadline: float) -> None:
         """Make the program with the columns before the masses, and the rows that every mass enters."""
         problem, n_blocks, n_sums = self.problem, self.problem.coding.n_blocks, self._n_sums
         n_links = self._n_largest * len(problem.centre)
@@ -120,7 +119,6 @@ class Master:
             most=np.full(len(cost), np.inf),
             n_free=n_blocks,
             feasibility_tolerance=tolerance,
-            presolve=presolve,
             deadline=deadline,
         )
         if self._has_empirical:

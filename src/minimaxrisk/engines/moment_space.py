@@ -123,7 +123,7 @@ class MomentSpace:
     PATIENCE: ClassVar[int] = 10
     PATIENCE_WHERE_NEAR: ClassVar[int] = 3
     # The loss at which small coefficients go.
-    NEGLIGIBLE: ClassVar[float] = 1e-9
+    NEGLIGIBLE: ClassVar[float] = 1e-8
 
     def __init__(self, problem: Box, settings: EngineSettings, monitor: Monitor | None) -> None:
         self._problem, self._settings, self._monitor = problem, settings, monitor

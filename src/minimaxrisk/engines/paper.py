@@ -106,7 +106,6 @@ def constraint_generation(
     gap_tol: float = 0.0,
     max_iter: int | None = None,
     deadline: float = np.inf,
-    presolve: bool = False,
     monitor: Monitor | None = None,
     warm_start: WarmStart | None = None,
 ) -> Solution:
@@ -114,9 +113,8 @@ def constraint_generation(
 
     ``start`` holds the components of Phi of the first program. At most ``n_max`` enter per round of
     SELECT ("in-out" or "as-printed"), of which there are at most ``max_iter`` (k_max). With ``sets``, the
-    first constraints of instances, these are generated too, to violations of at most ``epsilon_1``.
-    ``presolve`` saves time if the first program is large. The pair returned is the best one certified,
-    whichever way the loop ends.
+    first constraints of instances, these are generated too, to violations of at most ``epsilon_1``. The pair
+    returned is the best one certified, whichever way the loop ends.
     """
     k_max = np.inf if max_iter is None else max_iter
     # Line 1: mu^1 = 0.
@@ -124,14 +122,7 @@ def constraint_generation(
     best.solver = best.solver or "constraint-generation"
     # HiGHS must be more accurate than the violations that count.
     tolerance = max(SMALLEST_TOLERANCE, min(1e-7, epsilon / 10.0))
-    master = Master(
-        problem,
-        objective,
-        by_set=sets is not None,
-        tolerance=tolerance,
-        presolve=presolve,
-        deadline=deadline,
-    )
+    master = Master(problem, objective, by_set=sets is not None, tolerance=tolerance, deadline=deadline)
     algorithm = Algorithm1(
         problem, objective, best, master, n_max, epsilon, epsilon_1, select, gap_tol, monitor, warm_start
     )
@@ -314,7 +305,6 @@ def full_lp(
         np.arange(m),
         n_max=m,
         epsilon=0.0,
-        presolve=True,
         monitor=monitor,
         deadline=deadline,
     )
@@ -388,7 +378,7 @@ def by_columns(problem: Box, columns: IntArray) -> IntArray:
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
-def first_order_pair(problem: Box, n_steps: int = 30) -> tuple[FloatArray, FloatArray]:
+def first_order_pair(problem: Box, n_steps: int = 40) -> tuple[FloatArray, FloatArray]:
     """Return coefficients, and the moments of the adversary's answer, after some first-order steps."""
     iteration = PrimalDual(problem)
     for _ in range(n_steps):
