@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import dispatch, instance_generation
 from minimaxrisk.engines.generation import ClassMeans, Subprogram
@@ -55,6 +54,11 @@ def tall_problem(*args, coding="auto", n_classes=2, **options):
     known = {name: options.pop(name) for name in ("seed", "n", "d", "effect") if name in options}
     X, labels = tall(*args, n_classes=n_classes, **known)
     return problem_of(X, labels, n_classes, coding=coding, **options)[0]
+
+
+def text_problem(n=150, d=400, seed=0, **options):
+    text = make_text(n, d, random_state=seed)
+    return problem_of(text.data, text.target, 2, **options)[0]
 
 
 def exact(X, labels, n_classes, coding, *, weights=None, radius=1.0, **scaling):
@@ -210,10 +214,17 @@ def assert_is_one_history(solution, optimum):
         assert next_one["seconds"] >= one["seconds"]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_records_bound_the_whole_problem(n_classes):
-    problem = tall_problem(13, n=200, d=4, n_classes=n_classes)
-    told = []
+@pytest.fixture(params=["two classes", "three classes", "texts"])
+def many(request, monkeypatch):
+    """A problem whose instances are generated, after first-order steps if they are texts."""
+    if request.param == "texts":
+        monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
+        return text_problem(200, 150)
+    return tall_problem(13, n=200, d=4, n_classes=2 + (request.param == "three classes"))
+
+
+def test_records_bound_the_whole_problem(many):
+    problem, told = many, []
     solution = instance_generation.instance_generation(
         problem, SETTINGS, lambda record: bool(told.append(record))
     )
@@ -222,10 +233,9 @@ def test_records_bound_the_whole_problem(n_classes):
     assert solution.history[-1]["upper"] == pytest.approx(solution.upper, abs=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("how", ["max_iter", "stop", "interrupt"])
-def test_stopped_anywhere_it_returns_what_is_proven(n_classes, how):
-    problem = tall_problem(14, n=200, d=3, n_classes=n_classes)
+def test_stopped_anywhere_it_returns_what_is_proven(many, how):
+    problem = many
     finished = instance_generation.instance_generation(problem, SETTINGS)
     n_all = len(finished.history)
     for k in range(1, n_all, 4):
@@ -292,11 +302,6 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
 def always(monkeypatch):
     """Small problems are worth some steps as well."""
     monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
-
-
-def text_problem(n=150, d=400, seed=0, **options):
-    text = make_text(n, d, random_state=seed)
-    return problem_of(text.data, text.target, 2, **options)[0]
 
 
 def check_random_problem(rng):
@@ -384,23 +389,3 @@ def test_the_steps_are_for_sparse_free_problems_with_one_block_and_no_radius_of_
     ):
         problem, _ = problem_of(X, y, n_classes, **options)
         assert not generates_instances(problem)
-
-
-@pytest.mark.parametrize("max_iter", [1, 5, 15])
-def test_stopped_early_it_leaves_a_certified_model(max_iter, always):
-    text = make_text(150, 300, random_state=2)
-    model = MinimaxRiskClassifier(solvers.InteriorPoint(max_iter=max_iter))
-    with pytest.warns(UserWarning, match="max_iter"):
-        model.fit(text.data, text.target)
-    assert verify(model, text.data, text.target).valid
-    assert len(model.history_) == max_iter
-    best = MinimaxRiskClassifier().fit(text.data.toarray(), text.target)
-    assert model.worst_case_error_lower_ <= best.worst_case_error_ <= model.worst_case_error_
-
-
-def test_the_history_is_one_and_ends_with_the_answer(always):
-    problem, seen = text_problem(200, 150), []
-    solution = dispatch.solve_minimax_risk(problem, SETTINGS, lambda record: bool(seen.append(record)))
-    assert_is_one_history(solution, solution.upper)
-    assert len(seen) == len(solution.history)
-    assert solution.history[-1]["upper"] == pytest.approx(solution.upper, abs=1e-12)
