@@ -10,8 +10,7 @@ from sklearn.base import clone
 
 from minimaxrisk import MinimaxRiskClassifier, error_bound
 from minimaxrisk._utils.arrays import to_numpy
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
-from minimaxrisk.engines.linear_programs.starts import by_correlation
+from minimaxrisk.engines.paper import by_correlation, constraint_generation
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
 from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.matrices.scaling import features_of

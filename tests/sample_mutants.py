@@ -44,7 +44,7 @@ ROOMS = {
     ),
     "engines": (
         "engines/**/*.py matrices/[!d]*.py matrices/dense.py",
-        """ball batches certificate coarse_start dense_features empty_columns engines expected_loss
+        """ball batches certificate matrices empty_columns engines expected_loss
         first_order highs implicit_features instance_generation interior_point known_marginal many_classes
         moment_space path problem_posing progress solvers vertices warm_path working_sets containers
         paper_algorithm constraint_and_column_generation""",

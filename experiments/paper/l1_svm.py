@@ -22,8 +22,8 @@ from sklearn.base import BaseEstimator
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk.engines.linear_programs.constraint_generation import first_by
-from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, RangeProgram
+from minimaxrisk.engines.generation import first_by
+from minimaxrisk.engines.highs import SMALLEST_TOLERANCE, RangeProgram
 from minimaxrisk.matrices.scale import TINY
 from minimaxrisk.matrices.scaling import features_of
 from minimaxrisk.matrices.standardised import Standardised, squared_norm

@@ -152,7 +152,7 @@ class ConstraintGeneration(Solver):
         The initial subset of features :math:`\mathcal{I}`. ``"correlation"``, the paper's correlation
         screening: the ``n_max`` components whose mean products with the label exceed their radius most.
         ``"first-order"``, the paper's few iterations of a first-order method: those with the largest
-        coefficients after 30 steps. An array: columns of X by index. The optimum does not depend on it.
+        coefficients after 40 steps. An array: columns of X by index. The optimum does not depend on it.
     n_max : int, default=100
         :math:`n_{\max}`, the largest number of features that SELECT adds in an iteration, and the number that
         the two named starts take.
@@ -247,7 +247,7 @@ class ConstraintAndColumnGeneration(Solver):
         \frac{\sum_{y \in C} \Phi(x_i, y)^T \mu - 1}{|C|} \le \nu
 
     Each iteration solves it with some of the constraints and features, and adds those that the solution
-    violates most; the sets of labels are found by sorting the scores. The first ones are what 30 steps of a
+    violates most; the sets of labels are found by sorting the scores. The first ones are what 40 steps of a
     first-order method suggest. The bounds are those of the best pair, as for every solver: the values of the
     programs, in which constraints are missing, are none.
 

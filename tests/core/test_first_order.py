@@ -24,13 +24,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines import cost, dispatch, first_order
-from minimaxrisk.engines.first_order import (
-    KnownOneHotMasses,
-    KnownSignedMasses,
-    OneHotMasses,
-    SignedMasses,
-    on_simplex,
-)
+from minimaxrisk.engines.first_order import OneHotMasses, SignedMasses, on_simplex
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from minimaxrisk.solvers import FirstOrder
@@ -64,10 +58,10 @@ def test_proximal_maps_minimise_what_they_should(seed, n, n_classes, known, sign
     if ties:
         z = np.round(z)
     if signed:
-        v = (KnownSignedMasses(p) if known else SignedMasses(p)).nearest(z, t)
+        v = SignedMasses(p, known).nearest(z, t)
         others = [rng.uniform(-1, 1, z.shape) * (p if known else 1.0) for _ in range(40)]
     else:
-        v = (KnownOneHotMasses(p) if known else OneHotMasses()).nearest(z, t)
+        v = OneHotMasses(p if known else None).nearest(z, t)
         assert v.min() >= 0.0
         given_masses = v.sum(axis=0) if known else v.sum()
         np.testing.assert_allclose(given_masses, p if known else 1.0, atol=1e-12)
@@ -323,7 +317,7 @@ def nothing_is_small(monkeypatch):
 
 
 def test_auto_says_both_that_it_took_it_and_that_it_stopped(nothing_is_small, monkeypatch):
-    monkeypatch.setattr(first_order, "BUDGET", 5)
+    monkeypatch.setattr(first_order.Steps, "BUDGET", 5)
     study = make_expression(40, 60, random_state=0)
     with pytest.warns(ConvergenceWarning, match="'auto' took 'first-order'.* stopped after 5 iterations"):
         MinimaxRiskClassifier().fit(study.data, study.target)

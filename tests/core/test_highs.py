@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from minimaxrisk.engines.linear_programs.highs import PivotLimitError, RangeProgram, SolverError
+from minimaxrisk.engines.highs import PivotLimitError, RangeProgram, SolverError
 
 
 def program(cost, total):

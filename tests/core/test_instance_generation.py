@@ -9,14 +9,22 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import dispatch, instance_generation
-from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
+from minimaxrisk.engines.generation import ClassMeans, Subprogram
+from minimaxrisk.engines.instance_generation import (
+    FirstSteps,
+    InstanceGeneration,
+    ManyInstances,
+    generates_instances,
+)
+from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
-from reference import minimax_risk, phi_vectors, scaled_columns, tau_and_lambda
+from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
 SETTINGS = EngineSettings("interior-point")
 
@@ -24,9 +32,15 @@ SETTINGS = EngineSettings("interior-point")
 @pytest.fixture(autouse=True)
 def few_instances(monkeypatch):
     """Sub-programs of a few dozen instances, so that small problems take several."""
-    monkeypatch.setattr(instance_generation, "FEWEST_INSTANCES", 10)
-    monkeypatch.setattr(instance_generation, "FEWEST_FIRST", 5)
-    monkeypatch.setattr(instance_generation, "MOST_NEW", 3.0)
+    monkeypatch.setattr(ManyInstances, "FEWEST", 10)
+    monkeypatch.setattr(ManyInstances, "FEWEST_FIRST", 5)
+    monkeypatch.setattr(ManyInstances, "MOST_NEW", 3.0)
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Small problems are not solved in a batch."""
+    monkeypatch.setattr(dispatch, "_together", lambda problems, *_: [None] * len(problems))
 
 
 def tall(seed=0, n=160, d=4, n_classes=2, effect=0.8):
@@ -40,6 +54,11 @@ def tall_problem(*args, coding="auto", n_classes=2, **options):
     known = {name: options.pop(name) for name in ("seed", "n", "d", "effect") if name in options}
     X, labels = tall(*args, n_classes=n_classes, **known)
     return problem_of(X, labels, n_classes, coding=coding, **options)[0]
+
+
+def text_problem(n=150, d=400, seed=0, **options):
+    text = make_text(n, d, random_state=seed)
+    return problem_of(text.data, text.target, 2, **options)[0]
 
 
 def exact(X, labels, n_classes, coding, *, weights=None, radius=1.0, **scaling):
@@ -87,7 +106,7 @@ def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind):
 def test_the_instance_that_decides_is_found_wherever_it_is():
     """One far instance bounds the scores; leaving it out would promise too small an error."""
     X, labels = tall(5, n=400, d=3, effect=1.5)
-    outside = np.setdiff1d(np.arange(400), instance_generation.first_instances(problem_of(X, labels, 2)[0]))
+    outside = np.setdiff1d(np.arange(400), ManyInstances.first(problem_of(X, labels, 2)[0]))
     without = exact(X, labels, 2, "signed")
     for i in outside[:4]:
         far = X.copy()
@@ -157,14 +176,9 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_without_end_are_followed_by_all_instances(n_classes, monkeypatch):
-    for name, value in {
-        "MOST_VERTICES": 1,
-        "MOST_REPEATS": 1,
-        "FEWEST": 0.5,
-        "STAYS": 1.0,
-        "COMES": 1.3,
-    }.items():
-        monkeypatch.setattr(instance_generation, name, value)
+    monkeypatch.setattr(InstanceGeneration, "MOST_VERTICES", 1)
+    monkeypatch.setattr(ManyInstances, "STAYS", 1.0)
+    monkeypatch.setattr(ManyInstances, "COMES", 1.3)
     problem = tall_problem(11, n=200, d=4, n_classes=n_classes)
     expected = interior_point(problem, SETTINGS)
     solution = instance_generation.instance_generation(problem, SETTINGS)
@@ -174,13 +188,12 @@ def test_rounds_without_end_are_followed_by_all_instances(n_classes, monkeypatch
     assert_is_one_history(solution, expected.upper)
 
 
-def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
+def test_a_program_that_gets_stuck_is_followed_by_all_instances(alone, monkeypatch):
     monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
     problem = tall_problem(15)
     optimum = interior_point(problem, SETTINGS).upper
-    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Enough(1e-3))
-    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
-    # The vertex, from all instances, is better than what was asked for.
+    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(1e-3))
+    assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
     (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))
     assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
 
@@ -201,10 +214,17 @@ def assert_is_one_history(solution, optimum):
         assert next_one["seconds"] >= one["seconds"]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_records_bound_the_whole_problem(n_classes):
-    problem = tall_problem(13, n=200, d=4, n_classes=n_classes)
-    told = []
+@pytest.fixture(params=["two classes", "three classes", "texts"])
+def many(request, monkeypatch):
+    """A problem whose instances are generated, after first-order steps if they are texts."""
+    if request.param == "texts":
+        monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
+        return text_problem(200, 150)
+    return tall_problem(13, n=200, d=4, n_classes=2 + (request.param == "three classes"))
+
+
+def test_records_bound_the_whole_problem(many):
+    problem, told = many, []
     solution = instance_generation.instance_generation(
         problem, SETTINGS, lambda record: bool(told.append(record))
     )
@@ -213,10 +233,9 @@ def test_records_bound_the_whole_problem(n_classes):
     assert solution.history[-1]["upper"] == pytest.approx(solution.upper, abs=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("how", ["max_iter", "stop", "interrupt"])
-def test_stopped_anywhere_it_returns_what_is_proven(n_classes, how):
-    problem = tall_problem(14, n=200, d=3, n_classes=n_classes)
+def test_stopped_anywhere_it_returns_what_is_proven(many, how):
+    problem = many
     finished = instance_generation.instance_generation(problem, SETTINGS)
     n_all = len(finished.history)
     for k in range(1, n_all, 4):
@@ -249,7 +268,7 @@ def test_no_more_than_was_asked_for(gap_tol):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_bounds_and_pairs_without_a_vertex(n_classes):
+def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
     problem = tall_problem(15, n=200, d=3, n_classes=n_classes)
     optimum = interior_point(problem, SETTINGS).upper
     records = []
@@ -259,12 +278,13 @@ def test_bounds_and_pairs_without_a_vertex(n_classes):
             records.append(record)
             return super().stops(record)
 
-    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Watched(1e-3))
-    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
+    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, Watched(1e-3))
+    assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
+    assert len(records) > 3
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
-    early = instance_generation.generated_bounds(problem, SETTINGS, Enough(np.inf, optimum - 0.05))
+    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(np.inf, optimum - 0.05))
     assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
-    mu = instance_generation.generated_approach(problem, replace(SETTINGS, gap_tol=1e-4)).mu
+    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
 
     class Interrupting(Enough):
@@ -272,4 +292,100 @@ def test_bounds_and_pairs_without_a_vertex(n_classes):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        instance_generation.generated_bounds(problem, SETTINGS, Interrupting(1e-3))
+        dispatch.bound_minimax_risks([problem], SETTINGS, Interrupting(1e-3))
+
+
+# --- first-order steps before the interior point ------------------------------------------------------
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Small problems are worth some steps as well."""
+    monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
+
+
+def check_random_problem(rng):
+    """A sparse problem of two classes against SciPy's answer to the paper's program."""
+    n, d = int(rng.integers(4, 40)), int(rng.integers(1, 30))
+    X, labels = random_problem(rng, n, d, 2)
+    X = np.where(rng.random(X.shape) < rng.choice([0.2, 0.6]), np.round(X, int(rng.integers(0, 3))), 0.0)
+    radius, intercept = float(rng.choice([0.1, 0.5, 1.0, 2.5])), bool(rng.random() < 0.7)
+    problem, _ = problem_of(sparse.csr_array(X), labels, 2, radius=radius, fit_intercept=intercept)
+    if not FirstSteps.are_worth_it(problem):
+        return  # a radius of zero
+    risk = exact(X, labels, 2, "signed", radius=radius, fit_intercept=intercept)
+    solution = dispatch.solve_minimax_risk(problem, EngineSettings("auto"))
+    assert solution.converged
+    assert solution.upper == pytest.approx(risk, abs=1e-7)
+    assert solution.lower == pytest.approx(risk, abs=1e-7)
+    assert solution.lower <= risk + 1e-10
+    assert upper_bound(problem, problem.objective, solution.mu) == pytest.approx(solution.upper, abs=1e-14)
+    assert lower_bound(problem, problem.objective, solution.distribution).bound == solution.lower
+
+
+def test_random_sparse_problems_have_the_same_optimum(always):
+    for i in range(60):
+        check_random_problem(np.random.default_rng([1, i]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(20))
+def test_two_thousand_random_sparse_problems_have_the_same_optimum(batch, always):
+    for i in range(100):
+        check_random_problem(np.random.default_rng([2, batch, i]))
+
+
+def test_instances_left_out_wrongly_come_back(always, monkeypatch):
+    monkeypatch.setattr(FirstSteps, "NEAR", 0.999)
+    problem = text_problem(200, 150)
+    solution = dispatch.solve_minimax_risk(problem, SETTINGS)
+    assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
+
+
+@pytest.mark.parametrize("near", [0.8, 0.0], ids=["some", "all"])
+def test_a_beginning_that_gets_stuck_is_left(near, always, monkeypatch):
+    """The interior point starts again without one, and finds the optimum."""
+    problem, run, begun = text_problem(), engine._Search.run, []
+    optimum = interior_point(problem, SETTINGS).upper
+    monkeypatch.setattr(FirstSteps, "NEAR", near)
+
+    def stuck(search, monitor):
+        begun.append(search.began_warm)
+        return "stuck" if search.began_warm else run(search, monitor)
+
+    monkeypatch.setattr(engine._Search, "run", stuck)
+    solution = instance_generation.instance_generation(problem, SETTINGS)
+    assert begun[:2] == [True, False]
+    assert solution.solver == "interior-point"
+    assert solution.upper == pytest.approx(optimum, abs=1e-9)
+
+
+def test_a_wide_tolerance_ends_with_bounds_within_it():
+    """So many words that steps alone are cheaper."""
+    problem = text_problem(2500, 3000)
+    solution = dispatch.solve_minimax_risk(problem, EngineSettings("auto", gap_tol=1e-3))
+    assert solution.converged
+    assert solution.upper - solution.lower <= 1e-3
+    assert solution.upper == upper_bound(problem, problem.objective, solution.mu)
+    assert lower_bound(problem, problem.objective, solution.distribution).bound == solution.lower
+
+
+def test_nothing_to_learn(always):
+    solution = dispatch.solve_minimax_risk(text_problem(radius=60.0), EngineSettings("auto"))
+    assert solution.converged
+    assert solution.upper == 0.5
+    assert not solution.mu.any()
+
+
+def test_the_steps_are_for_sparse_free_problems_with_one_block_and_no_radius_of_zero(always, monkeypatch):
+    monkeypatch.setattr(ManyInstances, "FEWEST", 2000)
+    study = make_expression(40, 60, random_state=0)
+    three = np.arange(40) % 3
+    for X, y, n_classes, options in (
+        (study.data, study.target, 2, {}),
+        (sparse.csr_array(study.data), three, 3, {}),
+        (sparse.csr_array(study.data), study.target, 2, {"marginal_is_known": True}),
+        (sparse.csr_array(study.data), study.target, 2, {"radius": 0.0}),
+    ):
+        problem, _ = problem_of(X, y, n_classes, **options)
+        assert not generates_instances(problem)

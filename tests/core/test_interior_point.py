@@ -8,13 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk import MinimaxRiskClassifier, solvers, verify
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky
+from minimaxrisk.engines.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.interior_point import engine, sides
 from minimaxrisk.engines.interior_point.box import BoxPoint
 from minimaxrisk.engines.interior_point.sides import BoxCoupling
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
-from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
+from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.matrices.moment_constraints import moment_constraints_of
 from minimaxrisk.problem.objective import BayesError

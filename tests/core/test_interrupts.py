@@ -20,10 +20,9 @@ from minimaxrisk import (
 )
 from minimaxrisk._utils.interrupts import held_back, let_through
 from minimaxrisk.datasets import make_expression, make_text
-from minimaxrisk.engines import ball, coarse_start, first_order, instance_generation
+from minimaxrisk.engines import ball, first_order, instance_generation, moment_space
 from minimaxrisk.engines.interior_point import batch, engine, expected_loss
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.moment_space import engine as moment_space
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.estimators import skeleton
 from minimaxrisk.guarantees.worst_case import largest_expected_loss
@@ -217,7 +216,7 @@ def test_programs_inside_programs_are_kept(monkeypatch):
     """The last program, with all instances, after rounds with some that came to nothing."""
     problem, _ = problem_of(X, Y, 2)
     plain = interior_point(problem, EngineSettings("auto"))
-    monkeypatch.setattr(instance_generation._Rounds, "approach", lambda *_: "stuck")
+    monkeypatch.setattr(instance_generation, "interior_approach", lambda *_: None)
     settle, n_calls = Solution.settle, []
 
     def interrupted(solution, *args):
@@ -236,8 +235,10 @@ def test_programs_inside_programs_are_kept(monkeypatch):
 def test_first_steps_that_find_nothing_do_not_lose_it(monkeypatch):
     problem, _ = problem_of(sparse.csr_array(TEXT.data), TEXT.target, 2)
     monkeypatch.setattr(first_order.Steps, "_run", lambda *_: interrupt())
-    with pytest.raises(KeyboardInterrupt):
-        coarse_start.coarse_start(problem, EngineSettings("auto"), None)
+    monkeypatch.setattr(instance_generation.FirstSteps, "WORTH_IT", 0.0)
+    found = instance_generation.instance_generation(problem, EngineSettings("auto"))
+    assert found.interrupted
+    assert (found.lower, found.upper) == pytest.approx((0.0, 0.5), abs=1e-15)
 
 
 def test_a_proof_is_not_finished(monkeypatch):

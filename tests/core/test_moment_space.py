@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.engines import dispatch
 from minimaxrisk.engines.class_blocks import ClassBlocks
-from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
-from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
+from minimaxrisk.engines.moment_space import MomentSpace, is_for_moment_space, moment_space
+from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Enough
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import upper_bound
@@ -40,7 +40,7 @@ def test_it_finds_the_optimum_of_the_linear_program(kind, radius, monkeypatch):
     many = kind == "many classes"  # blocks of classes, which are few in the program with all sets of labels
     if many:
         monkeypatch.setattr("minimaxrisk.engines.class_blocks.TIMES_FEWER", 0)
-        monkeypatch.setattr("minimaxrisk.engines.moment_space.engine.FEW_MOMENTS", 0)
+        monkeypatch.setattr(MomentSpace, "FEW_MOMENTS", 0)
     for seed, n_classes in enumerate((6, 8) if many else (2, 3, 5)):
         X, y = study(seed, 24 if many else 90, 6, n_classes)
         options = {}
@@ -89,7 +89,7 @@ def test_rough_answers_are_as_near_as_asked_for(radius):
 
 
 def test_without_a_vertex_bounds_hold(monkeypatch):
-    monkeypatch.setattr("minimaxrisk.engines.moment_space.engine.MOST_PIVOTS", 0)
+    monkeypatch.setattr(MomentSpace, "MOST_PIVOTS", 0)
     problem = problem_of(*study(0, 90, 6, 3), 0.5)
     found, expected = moment_space(problem, EngineSettings("auto")), full_lp(problem, problem.objective)
     assert found.upper == pytest.approx(expected.upper, abs=1e-6)
@@ -129,8 +129,8 @@ def test_class_blocks_solve_the_matrix_that_they_stand_for():
 
 def test_a_thousand_classes_end_with_the_pair_at_hand(monkeypatch):
     """Other engines would have a matrix for each class."""
-    monkeypatch.setattr("minimaxrisk.engines.moment_space.engine.MOST_MASSES_MOVED", 0)
-    monkeypatch.setattr("minimaxrisk.engines.moment_space.engine.FEWEST_STEPS", 9)
+    monkeypatch.setattr(MomentSpace, "MOST_MASSES_MOVED", 0)
+    monkeypatch.setattr(MomentSpace, "FEWEST_STEPS", 9)
     X, y = study(3, 200, 4, 80)
     with pytest.warns(
         ConvergenceWarning, match=r"stopped with an optimality gap of .*; the bounds are valid"

@@ -14,7 +14,7 @@ from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.cost import STEPS_POWER
 from minimaxrisk.engines.forecast import Forecast
-from minimaxrisk.engines.linear_programs.highs import RangeProgram
+from minimaxrisk.engines.highs import RangeProgram
 
 
 def test_an_error_in_the_callback_reaches_the_caller(wide):

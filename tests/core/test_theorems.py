@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
+from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound

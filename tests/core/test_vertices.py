@@ -20,7 +20,7 @@ from minimaxrisk.engines.interior_point.vertices import (
     first_basis,
     independent_rows,
 )
-from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
+from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
 from problems import problem_of, some_problem

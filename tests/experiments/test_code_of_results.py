@@ -57,7 +57,7 @@ def test_a_constant_of_the_engine_makes_results_older(tmp_path, monkeypatch):
     library = tmp_path / "minimaxrisk"
     before = engine_fingerprint(library)
     assert before == engine_fingerprint()
-    file = library / "engines" / "linear_programs" / "starts.py"
+    file = library / "engines" / "paper.py"
     text = file.read_text(encoding="utf-8")
     recorded = [code.measured_by(epsilon.ITEM) | {"settings": code.settings_fingerprint(epsilon.ITEM, {})}]
     assert code.reasons_why_older(epsilon.ITEM, recorded, {}) == []
@@ -71,8 +71,8 @@ def test_a_constant_of_the_engine_makes_results_older(tmp_path, monkeypatch):
         monkeypatch.setattr(code, "engine_fingerprint", lambda: found)
         return code.reasons_why_older(epsilon.ITEM, recorded, {})
 
-    assert now(text.replace("# Of the start:", "# About the start:")) == []
-    assert now(text.replace("N_STEPS = 30", "N_STEPS = 31")) == ["the engine changed since"]
+    assert now(text.replace("# Where constraint generation", "# How constraint generation")) == []
+    assert now(text.replace("n_steps: int = 40", "n_steps: int = 41")) == ["the engine changed since"]
 
 
 def test_the_experiment_and_its_settings_count_and_its_report_does_not():

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
+from scipy.sparse.linalg import LinearOperator, cg
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.positive_definite import cholesky, cholesky_solve, diagonal_of
@@ -71,25 +72,13 @@ class ClassBlocks:
         self._coupled = cholesky(coupled)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """The solution (K d), by conjugate gradients from the first guess of the factors."""
-        best = solution = self._nearly(right)
-        left, direction, size = right - self._times(solution), 0.0 * right, 1.0
-        smallest, enough = float(np.abs(left).max()), LEFT * float(np.abs(right).max())
-        before = left
-        for _ in range(MOST_STEPS):
-            if not (smallest > enough and size):
-                break
-            towards = self._nearly(left)
-            # Polak and Ribiere's factor: the guesses are not exactly symmetric.
-            share = max(0.0, float((left - before) @ towards) / size)
-            direction, size = towards + share * direction, float(left @ towards)
-            bent = self._times(direction)
-            length = size / float(direction @ bent)
-            solution, before, left = solution + length * direction, left, left - length * bent
-            remains = float(np.abs(right - self._times(solution)).max())
-            if remains < smallest:
-                best, smallest = solution, remains
-        return best
+        """Return the solution (K d), by conjugate gradients from the first guess of the factors."""
+        shape = len(right), len(right)
+        matrix = LinearOperator(shape, matvec=self._times, dtype=right.dtype)
+        inverse = LinearOperator(shape, matvec=self._nearly, dtype=right.dtype)
+        first, most = self._nearly(right), MOST_STEPS
+        solution: FloatArray = cg(matrix, right, first, rtol=LEFT, atol=0.0, maxiter=most, M=inverse)[0]
+        return solution
 
     def _nearly(self, right: FloatArray) -> FloatArray:
         """The solution but for rounding."""

@@ -9,16 +9,10 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.interrupts import let_through
-from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.forecast import Forecast
-from minimaxrisk.engines.instance_generation import (
-    generated_approach,
-    generated_bounds,
-    has_many_instances,
-    instance_generation,
-)
+from minimaxrisk.engines.instance_generation import generates_instances, instance_generation
 from minimaxrisk.engines.interior_point.batch import Found, batch_size, can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
@@ -26,12 +20,15 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_point,
     most_pivots,
 )
-from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
+from minimaxrisk.engines.moment_space import is_for_moment_space, moment_space
+from minimaxrisk.engines.paper import (
+    by_columns,
+    by_correlation,
+    by_first_order,
     constraint_and_column_generation,
+    constraint_generation,
+    full_lp,
 )
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation, full_lp
-from minimaxrisk.engines.linear_programs.starts import by_columns, by_correlation, by_first_order
-from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
     Bounds,
@@ -82,8 +79,7 @@ def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit)
         is_last = found.out_of_time or most_pivots(problem) == 0
         if found.converged or found.stopped or found.interrupted or is_last:
             return found
-    is_generated = has_many_instances(problem) or is_worth_a_coarse_start(problem)
-    return (instance_generation if is_generated else interior_point)(problem, settings, limit)
+    return (instance_generation if generates_instances(problem) else interior_point)(problem, settings, limit)
 
 
 def _by_linear_programs(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
@@ -177,33 +173,40 @@ def _with_own_values(problem: Box) -> Box:
 
 
 def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bounds:
-    if _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem):
-        engine = generated_bounds if has_many_instances(problem) else interior_bounds
-        return engine(problem, settings, enough, TimeLimit(settings.max_seconds))
-    solution = _solved_alone(problem, settings, enough.stops)
+    if _is_for_interior_point(problem, settings) and not generates_instances(problem):
+        return interior_bounds(problem, settings, enough, TimeLimit(settings.max_seconds))
+    solution = _solved_alone(problem, settings, enough)
     return Bounds(solution.lower, solution.upper)
 
 
 def _approach_alone(problem: Box, settings: EngineSettings) -> FloatArray:
     near = None
-    if _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem):
-        engine = generated_approach if has_many_instances(problem) else interior_approach
-        near = engine(problem, settings, TimeLimit(settings.max_seconds))
+    if _is_for_interior_point(problem, settings) and not generates_instances(problem):
+        near = interior_approach(problem, settings, TimeLimit(settings.max_seconds))
     if near is None:
-        stops = Enough(settings.gap_tol).stops if is_for_moment_space(problem) else None
-        near = _solved_alone(problem, settings, stops)
+        near = _solved_alone(problem, settings, Enough(settings.gap_tol))
     if near.interrupted:
         raise KeyboardInterrupt
     return near.mu
 
 
-def _solved_alone(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
-    is_first_order = _solver_for(problem, settings) == "first-order"
-    engine = first_order_approach if is_first_order else solve_minimax_risk
-    solution = engine(problem, settings, TimeLimit(settings.max_seconds, monitor))
+def _solved_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Solution:
+    """What a solver has found as soon as its bounds are enough."""
+    limit = TimeLimit(settings.max_seconds, enough.stops)
+    if _is_for_interior_point(problem, settings) and generates_instances(problem):
+        solution = instance_generation(problem, settings, limit, enough)
+    elif _solver_for(problem, settings) == "first-order":
+        solution = first_order_approach(problem, settings, limit)
+    else:
+        solution = solve_minimax_risk(problem, settings, limit)
     if solution.interrupted:
         raise KeyboardInterrupt
     return solution
+
+
+def _is_for_interior_point(problem: Box, settings: EngineSettings) -> bool:
+    """Whether the interior point goes by matrices of instances."""
+    return _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem)
 
 
 def _solver_for(problem: Box, settings: EngineSettings) -> str:

@@ -52,9 +52,8 @@ radii instead is worse where radii differ: text of 3000 x 8000 ended at a gap of
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -69,104 +68,84 @@ from minimaxrisk.engines.solution import (
     drop_small_coefficients,
 )
 from minimaxrisk.matrices.standardised import Products, Standardised, squared_norm
-from minimaxrisk.problem.objective import KnownMarginal
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
 
 
-class Masses(ABC):
-    """The adversary's side of the program."""
-
-    @abstractmethod
-    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
-        """The proximal map of f at z with a step t for each instance (n)."""
-
-    def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
-        """A distribution on labels x instances (K x n) and the factor by which its moments are those of v."""
-        return v, 1.0
-
-    def scale(self, gain: float, block_scores: FloatArray) -> float:
-        """The factor on coefficients that makes their bound smallest, where that is free; else one."""
-        return 1.0
-
-    def nearness(self, block_scores: FloatArray) -> FloatArray | None:
-        """How much of its dual constraint each instance uses up (n); None if all may have mass.
-
-        At the optimum only those at one have mass.
-        """
-        return None
-
-
-def soft_threshold(z: FloatArray, t: FloatArray | float) -> FloatArray:
-    """z moved towards zero by t, and not across it."""
-    return z - np.clip(z, -t, t)
-
-
 @dataclass(frozen=True)
-class SignedMasses(Masses):
+class SignedMasses:
     """One number per instance, ``w_0 - w_1``; the rest of the mass carries both labels alike."""
 
     instances: FloatArray  # the mass of each in the sample
+    is_known: bool = False  # whether that is its mass in every distribution
 
     def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
-        return soft_threshold(z, 0.5 * t)
+        """Return the proximal map of f at z with a step t for each instance (n)."""
+        v = soft_threshold(z, 0.5 * t)
+        return np.clip(v, -self.instances, self.instances) if self.is_known else v
 
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
-        total = float(np.abs(v).sum())
-        factor = 1.0 / max(1.0, total)
-        rest = 0.5 * max(0.0, 1.0 - total) * self.instances
-        return _with_both_labels(factor * v, rest), factor
+        """Return a distribution (K x n), and the factor by which its moments are those of v."""
+        factor, rest = 1.0, 0.5 * (self.instances - np.abs(v[0]))
+        if not self.is_known:
+            total = float(np.abs(v).sum())
+            factor = 1.0 / max(1.0, total)
+            rest = 0.5 * max(0.0, 1.0 - total) * self.instances
+        v = factor * v
+        return np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)]) + rest, factor
 
     def scale(self, gain: float, block_scores: FloatArray) -> float:
-        """U is ``1/2 - c gain`` until the largest ``c |score|`` is 1/2, and rises from there."""
+        """Return the factor on coefficients that makes their bound smallest; one where masses are known.
+
+        U is ``1/2 - c gain`` until the largest ``c |score|`` is 1/2, and rises from there.
+        """
         largest = float(np.abs(block_scores).max())
-        return 0.5 / largest if gain > 0.0 and largest > 0.0 else 1.0
+        return 0.5 / largest if not self.is_known and gain > 0.0 and largest > 0.0 else 1.0
 
     def nearness(self, block_scores: FloatArray) -> FloatArray | None:
+        """Return how much of its dual constraint each instance uses up (n); None if all may have mass.
+
+        At the optimum only those at one have mass.
+        """
         size = np.abs(block_scores[0])
-        return size / max(float(size.max()), np.finfo(np.float64).tiny)
+        return None if self.is_known else size / max(float(size.max()), np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
-class KnownSignedMasses(Masses):
-    """The same where the mass of every instance is known."""
+class OneHotMasses:
+    """A number per label and instance, with a sum of one or a known sum for each instance."""
 
-    instances: FloatArray
+    known: FloatArray | None = None
 
     def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
-        return np.clip(soft_threshold(z, 0.5 * t), -self.instances, self.instances)
+        # The largest entries of each instance are cut down to one level, by t in all.
+        levelled = np.minimum(z, t * instance_thresholds(z / t))
+        if self.known is None:
+            return on_simplex(levelled, t)
+        # The threshold of excess p is p times that of excess one, at values divided by p.
+        return np.maximum(levelled - self.known * instance_thresholds(levelled / self.known), 0.0)
 
     def distribution(self, v: FloatArray) -> tuple[FloatArray, float]:
-        return _with_both_labels(v, 0.5 * (self.instances - np.abs(v[0]))), 1.0
+        return v, 1.0
+
+    def scale(self, gain: float, block_scores: FloatArray) -> float:
+        return 1.0
+
+    def nearness(self, block_scores: FloatArray) -> FloatArray | None:
+        return None
 
 
-class OneHotMasses(Masses):
-    """A number per label and instance, with a sum of one."""
-
-    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
-        return on_simplex(_levelled(z, t), t)
-
-
-@dataclass(frozen=True)
-class KnownOneHotMasses(Masses):
-    """The same where the mass of every instance is known."""
-
-    instances: FloatArray
-
-    def nearest(self, z: FloatArray, t: FloatArray) -> FloatArray:
-        levelled = _levelled(z, t)
-        # The threshold of excess p is p times that of excess one, at values divided by p.
-        return np.maximum(levelled - self.instances * instance_thresholds(levelled / self.instances), 0.0)
-
-
-def masses_of(problem: Box) -> Masses:
-    """The adversary's side of a problem."""
-    marginal = problem.marginal
+def masses_of(problem: Box) -> SignedMasses | OneHotMasses:
+    """Return the adversary's side of a problem."""
+    instances, is_known = problem.centre.sum(axis=0), problem.marginal.is_known
     if problem.coding.name == "signed":
-        if isinstance(marginal, KnownMarginal):
-            return KnownSignedMasses(marginal.masses)
-        return SignedMasses(problem.centre.sum(axis=0))
-    return KnownOneHotMasses(marginal.masses) if isinstance(marginal, KnownMarginal) else OneHotMasses()
+        return SignedMasses(instances, is_known)
+    return OneHotMasses(instances if is_known else None)
+
+
+def soft_threshold(z: FloatArray, t: FloatArray | float) -> FloatArray:
+    """Return z moved towards zero by t, and not across it."""
+    return z - np.clip(z, -t, t)
 
 
 def on_simplex(c: FloatArray, t: FloatArray) -> FloatArray:
@@ -183,35 +162,6 @@ def on_simplex(c: FloatArray, t: FloatArray) -> FloatArray:
         if stays.all():
             return np.maximum(c + t * phi, 0.0)
         inside, weights = inside[stays], weights[stays]
-
-
-def _levelled(z: FloatArray, t: FloatArray) -> FloatArray:
-    """z with the largest entries of each instance cut down to one level, by t in all."""
-    return np.minimum(z, t * instance_thresholds(z / t))
-
-
-def _with_both_labels(v: FloatArray, rest: FloatArray) -> FloatArray:
-    """The distribution with ``w_0 - w_1 = v`` and ``rest`` on both labels (2 x n)."""
-    return np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)]) + rest
-
-
-# The shortest row of Psi that counts, relative to a typical one: a step for a row of zeros is finite.
-SHORTEST = 1e-3
-# Power iterations for |Psi|; ten come within a few per cent.
-POWER_ITERATIONS = 10
-# eta |Psi| at the start, and the factor by which a move with a negative square shrinks it. With more than one
-# convergence is not proven, but where it converges it takes a quarter fewer iterations. Where it does not,
-# moves turn to directions in which the matrix of the norm is not positive definite, and so are noticed.
-BOLD_STEP, SHRINKAGE = 1.3, 0.88
-# When the anchor moves: the residual fell to the first fraction of that at the start of the round, or to the
-# second and rises again, or the round has taken the third fraction of all iterations.
-ENOUGH, SOME, LONG = 0.2, 0.8, 0.36
-# The largest factor by which the weight of the two sides changes after a round. Where one side moved by
-# rounding alone, the ratio of both says nothing: the weight rose to 6e7, from which no later round came back.
-LARGEST_CHANGE = 10.0
-# The gap from which on rows are chosen, the nearness at which they are, and the share of all up to which that
-# saves time. With 0.7 and 0.9 the steps to 1e-3 took a third and a fifth longer on texts of 100,000 rows.
-COARSE_GAP, NEAR, MOST_ROWS = 0.15, 0.8, 0.7
 
 
 class Point(NamedTuple):
@@ -231,9 +181,31 @@ class Point(NamedTuple):
 class PrimalDual:
     """The iteration. ``step`` returns T(z), whose coefficients are sparse and whose masses are feasible."""
 
+    # eta |Psi| at the start, and the factor by which a move with a negative square shrinks it. With more than
+    # one convergence is not proven, but where it converges it takes a quarter fewer iterations. Where it does
+    # not, moves turn to directions in which the matrix of the norm is not positive definite, and so are
+    # noticed.
+    BOLD_STEP: ClassVar[float] = 1.3
+    SHRINKAGE: ClassVar[float] = 0.88
+    # When the anchor moves: the residual fell to the first fraction of that at the start of the round, or to
+    # the second and rises again, or the round has taken the third fraction of all iterations.
+    ENOUGH: ClassVar[float] = 0.2
+    SOME: ClassVar[float] = 0.8
+    LONG: ClassVar[float] = 0.36
+    # The largest factor by which the weight of the two sides changes after a round. Where one side moved by
+    # rounding alone, the ratio of both says nothing: the weight rose to 6e7, from which no later round came
+    # back.
+    LARGEST_CHANGE: ClassVar[float] = 10.0
+    # The gap from which on rows are chosen, the nearness at which they are, and the share of all up to which
+    # that saves time. With 0.7 and 0.9 the steps to 1e-3 took a third and a fifth longer on texts of 100,000
+    # rows.
+    COARSE_GAP: ClassVar[float] = 0.15
+    NEAR: ClassVar[float] = 0.8
+    MOST_ROWS: ClassVar[float] = 0.7
+
     def __init__(self, problem: Box) -> None:
         self.problem = problem
-        self.masses: Masses = masses_of(problem)
+        self.masses = masses_of(problem)
         n_blocks = problem.coding.n_blocks
         self._z = self._anchor = Point(
             v=np.zeros((n_blocks, problem.n_instances)),
@@ -269,7 +241,7 @@ class PrimalDual:
         # 2) Shrink a step that is too long, or move the anchor, or go on towards both.
         self.is_at_choice = False
         if not residual < np.inf:
-            self.eta *= SHRINKAGE
+            self.eta *= self.SHRINKAGE
             self.n_shrunk += 1
             self._begin(self._anchor)
         elif self._round_is_over(residual):
@@ -301,16 +273,16 @@ class PrimalDual:
         ``scores`` are the anchor's on all instances, ``gap`` that of the bounds so far.
         """
         nearness = self.masses.nearness(scores)
-        is_too_soon = self.rows is None and gap > COARSE_GAP
+        is_too_soon = self.rows is None and gap > self.COARSE_GAP
         if self._by_row is None or nearness is None or is_too_soon:
             return
         v = self.on_all(self._anchor.v)
-        chosen = (nearness >= NEAR) | v.any(axis=0)
+        chosen = (nearness >= self.NEAR) | v.any(axis=0)
         if self.rows is not None and gap > 0.5 * self._gap_of_rows:
             chosen[self.rows] = True
         else:
             self._gap_of_rows = gap
-        if np.mean(chosen) > MOST_ROWS:
+        if np.mean(chosen) > self.MOST_ROWS:
             if self.rows is not None:
                 self.rows = None
                 self._read(self._all, self._softness_of_all)
@@ -325,7 +297,7 @@ class PrimalDual:
     def _read(self, features: Products, softness: FloatArray) -> None:
         """Take the steps on these features from here on."""
         self._features, self._softness = features, softness
-        bold = BOLD_STEP * SHRINKAGE**self.n_shrunk
+        bold = self.BOLD_STEP * self.SHRINKAGE**self.n_shrunk
         self.eta = bold / spectral_norm(features, np.sqrt(softness))
 
     def _t(self, z: Point) -> Point:
@@ -352,9 +324,9 @@ class PrimalDual:
         if self._k == 0:
             return False
         return (
-            residual <= ENOUGH * self._first
-            or (residual <= SOME * self._first and residual > self._last)
-            or self._k > LONG * self.n_steps
+            residual <= self.ENOUGH * self._first
+            or (residual <= self.SOME * self._first and residual > self._last)
+            or self._k > self.LONG * self.n_steps
         )
 
     def _balance(self, reached: Point) -> None:
@@ -363,12 +335,16 @@ class PrimalDual:
         moved_mu = float(np.linalg.norm(reached.mu - self._anchor.mu))
         if moved_v > 0.0 and moved_mu > 0.0:
             change = np.sqrt(moved_mu / moved_v / self._omega)
-            self._omega *= float(np.clip(change, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE))
+            self._omega *= float(np.clip(change, 1.0 / self.LARGEST_CHANGE, self.LARGEST_CHANGE))
 
     def _begin(self, anchor: Point) -> None:
         self._z = self._anchor = anchor
         self._k = 0
         self._first = self._last = np.inf
+
+
+# The shortest row of Psi that counts, relative to a typical one: a step for a row of zeros is finite.
+SHORTEST = 1e-3
 
 
 def softness_of(features: Standardised) -> FloatArray:
@@ -378,19 +354,14 @@ def softness_of(features: Standardised) -> FloatArray:
     return typical / np.maximum(length, SHORTEST * typical) if typical > 0.0 else np.ones_like(length)
 
 
-def spectral_norm(features: Products, weights: FloatArray) -> float:
-    """The largest singular value of ``diag(weights) Psi``; 1 where Psi is zero.
+def spectral_norm(features: Products, weights: FloatArray, n_iterations: int = 10) -> float:
+    """Return the largest singular value of ``diag(weights) Psi``; 1 where Psi is zero.
 
-    By power iterations from a fixed start.
+    By power iterations from a fixed start; ten come within a few per cent.
     """
     start = np.random.default_rng(0).standard_normal((1, features.shape[0]))
-    square = squared_norm(features, start, POWER_ITERATIONS, weights)
+    square = squared_norm(features, start, n_iterations, weights)
     return float(np.sqrt(square)) if square > 0.0 else 1.0
-
-
-# Iterations without max_iter, and between certificates, each of which takes about as long as an iteration.
-# Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 1200 for a gap of 1e-3.
-BUDGET, CHECK_EVERY = 5000, 10
 
 
 def first_order(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
@@ -405,7 +376,7 @@ def first_order_approach(problem: Box, settings: EngineSettings, monitor: Monito
     """The best certified pair, whichever way the loop ends; small coefficients are not cleared."""
     steps = Steps(problem, monitor)
     tolerance = max(settings.first_order_gap_tol, SMALLEST_GAP)
-    steps.run(tolerance, BUDGET if settings.max_iter is None else settings.max_iter)
+    steps.run(tolerance, Steps.BUDGET if settings.max_iter is None else settings.max_iter)
     found = steps.settled()
     found.converged = found.gap <= tolerance
     return found
@@ -413,6 +384,12 @@ def first_order_approach(problem: Box, settings: EngineSettings, monitor: Monito
 
 class Steps:
     """The loop: step, certify, report, choose rows. It can go on from where it ended."""
+
+    # Iterations without max_iter. Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 1200 for a
+    # gap of 1e-3.
+    BUDGET: ClassVar[int] = 5000
+    # Iterations between certificates, each of which takes about as long as one.
+    CHECK_EVERY: ClassVar[int] = 10
 
     def __init__(self, problem: Box, monitor: Monitor | None = None) -> None:
         self.problem, self._monitor = problem, monitor
@@ -443,14 +420,12 @@ class Steps:
         while iteration.n_steps == 0 or not (best.stopped or best.gap <= gap or iteration.n_steps >= last):
             # 1) Step. The first one is certified too: where the answer is trivial, it finds it.
             point, n_steps = iteration.step(), iteration.n_steps
-            is_due = n_steps % CHECK_EVERY == 0 or n_steps in (1, last)
+            is_due = n_steps % self.CHECK_EVERY == 0 or n_steps in (1, last)
             if not (is_due or iteration.is_at_choice):
                 continue
             # 2) Certify.
             scores = iteration.scores_on_all(point)
-            bound = _certify(self.problem, iteration.masses, point.mu, scores, best)
-            v = iteration.on_all(point.v)
-            _certify_masses(self.problem, iteration.masses, v, point.moments, best)
+            bound = self._certify(iteration, point, scores)
             # 3) Report.
             self._report(point, bound, n_steps)
             # 4) Choose the rows of the next round.
@@ -470,18 +445,14 @@ class Steps:
             max_violation=max(0.0, float((deviation - self.problem.lam).max())),
         )
 
-
-def _certify(problem: Box, masses: Masses, mu: FloatArray, scores: FloatArray, best: Solution) -> float:
-    """Offer coefficients at their best scale; returns their bound."""
-    gain = float(np.sum(problem.tau * mu) - np.sum(problem.lam * np.abs(mu)))
-    scale = masses.scale(gain, scores)
-    bound = upper_bound(problem, problem.objective, scale * mu, problem.coding.scores(scale * scores))
-    best.offer_stage(Stage.of(scale * mu), bound)
-    return bound
-
-
-def _certify_masses(problem: Box, masses: Masses, v: FloatArray, moments: FloatArray, best: Solution) -> None:
-    """Offer masses, from the moments that they have."""
-    distribution, factor = masses.distribution(v)
-    inside = lower_bound(problem, problem.objective, distribution, factor * moments)
-    best.offer_distribution(inside.distribution, inside.bound)
+    def _certify(self, iteration: PrimalDual, point: Point, scores: FloatArray) -> float:
+        """Offer coefficients at their best scale, and the masses; returns the bound of the coefficients."""
+        problem, masses, best = self.problem, iteration.masses, self.best
+        scale = masses.scale(-problem.penalty_of(point.mu), scores)
+        mu = scale * point.mu
+        bound = upper_bound(problem, problem.objective, mu, problem.coding.scores(scale * scores))
+        best.offer_stage(Stage.of(mu), bound)
+        distribution, factor = masses.distribution(iteration.on_all(point.v))
+        inside = lower_bound(problem, problem.objective, distribution, factor * point.moments)
+        best.offer_distribution(inside.distribution, inside.bound)
+        return bound

@@ -11,7 +11,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.interior_point.expected_loss import EPSILON_ALONE, N_MAX, largest_loss
-from minimaxrisk.engines.linear_programs.constraint_generation import constraint_generation
+from minimaxrisk.engines.paper import constraint_generation
 from minimaxrisk.guarantees.certified import ColumnRule, Estimator
 from minimaxrisk.guarantees.posed_fit import (
     PosedFit,

@@ -10,7 +10,7 @@ deviation, so that large means are subtracted before (``MatrixHints.largest_mean
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -354,17 +354,6 @@ class Standardised:
     def some(self, rows: IntArray) -> Standardised:
         """Some instances of features that are held row by row."""
         return replace(self, matrix=SparseMatrix(self.matrix.rows_at(rows)), n_passes=0)
-
-    def squares_elsewhere(self) -> Callable[[FloatArray], FloatArray] | None:
-        """The function of weights (n) that is ``sum_i weights_i psi_i psi_i'`` (d x d), by a device.
-
-        None where there is no device that would be faster.
-        """
-        if isinstance(self.shift, np.ndarray):
-            return None
-        Z = self.columns_on_device(np.arange(self.shape[1]))
-        turned = namespace_of(Z).matrix_transpose(Z)
-        return lambda weights: to_numpy((turned * self.on_device(weights)) @ Z)
 
     def lengths_of_instances(self) -> FloatArray:
         """The length of every row psi_i (n), where they may differ much; else ones."""

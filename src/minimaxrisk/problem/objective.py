@@ -21,7 +21,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
-from minimaxrisk.problem.rule import best_sets, instance_thresholds
+from minimaxrisk.problem.rule import instance_thresholds
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,6 @@ class FreeMarginal:
     def largest_mean(self, gains: FloatArray) -> float:
         """The largest of ``sum_i m_i gains_i`` over the masses m that are allowed."""
         return float(gains.max())
-
-    def soft_masses(self, gains: FloatArray, temperature: float) -> FloatArray:
-        """Masses that nearly attain it and change smoothly with the gains.
-
-        Proportional to exp(gain / t): the gradient of ``t log mean_i exp(gain_i / t)``.
-        """
-        masses = np.exp((gains - gains.max()) / temperature)
-        return masses / masses.sum()
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
         """w made non-negative, with masses that are allowed; missing mass is shared alike by all labels."""
@@ -63,9 +55,6 @@ class KnownMarginal:
 
     def largest_mean(self, gains: FloatArray) -> float:
         return float(self.masses @ gains)
-
-    def soft_masses(self, gains: FloatArray, temperature: float) -> FloatArray:
-        return self.masses
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
         w = np.maximum(w, 0.0)
@@ -97,14 +86,12 @@ class BayesError:
         """A point of the domain near w, which a solver returned with rounding errors."""
         return self.marginal.repaired(w, centre)
 
-    def respond(self, scores: FloatArray, temperature: float) -> FloatArray:
-        """The gradient of the conjugate, smoothed: masses that nearly attain its maximum (K x n).
+    def costs(self) -> FloatArray | None:
+        """Return what each mass costs the adversary in a linear program (K x n).
 
-        Soft masses over instances, shared alike by the labels that attain phi_i.
+        None where it pays the largest mass of each instance instead.
         """
-        phi, is_in = best_sets(scores)
-        over_instances = self.marginal.soft_masses(phi, temperature)
-        return np.where(is_in, over_instances / is_in.sum(axis=0), 0.0)
+        return None
 
 
 @dataclass(frozen=True)
@@ -119,6 +106,9 @@ class ExpectedLoss:
 
     def conjugate(self, scores: FloatArray) -> float:
         return self.marginal.largest_mean(np.max(self.loss + scores, axis=0))
+
+    def costs(self) -> FloatArray | None:
+        return -self.loss
 
     def repaired(self, w: FloatArray, centre: FloatArray) -> FloatArray:
         return self.marginal.repaired(w, centre)

@@ -18,11 +18,11 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.interrupts import held_back, let_through
+from minimaxrisk.engines.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.interior_point.box import BoxPoint, Snapshot
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
-from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
-from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
+from minimaxrisk.engines.paper import WarmStart, constraint_generation
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     Bounds,

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from minimaxrisk.engines.highs import SolverError
 from minimaxrisk.engines.interior_point.box import BoxPoint
 from minimaxrisk.engines.interior_point.engine import notable_components
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.systems import ExpectedLossSystem
-from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
-from minimaxrisk.engines.linear_programs.highs import SolverError
+from minimaxrisk.engines.paper import WarmStart, constraint_generation
 from minimaxrisk.engines.solution import Solution, drop_small_coefficients, is_stuck
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Box
@@ -73,7 +73,7 @@ def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
             np.union1d(guess.components, notable_components(point)),
             n_max=N_MAX,
             epsilon=EPSILON,
-            warm_start=WarmStart(finished, guess, None),
+            warm_start=WarmStart(finished, guess),
         )
     except SolverError:
         return None

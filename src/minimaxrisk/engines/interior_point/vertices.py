@@ -28,7 +28,7 @@ from minimaxrisk._utils.positive_definite import FactorisationError, cholesky, c
 from minimaxrisk.engines.interior_point.box import BoxPoint
 from minimaxrisk.engines.interior_point.parametric_simplex import Basis, ParametricSimplexError, optimal_basis
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
-from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
+from minimaxrisk.engines.master import NEGLIGIBLE_MULTIPLIER
 from minimaxrisk.engines.solution import Face, Stage, steps_to_zero
 from minimaxrisk.matrices.moment_constraints import WorkingSet
 from minimaxrisk.problem.problem import Box

@@ -25,7 +25,7 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_point,
 )
-from minimaxrisk.engines.linear_programs.starts import by_correlation
+from minimaxrisk.engines.paper import by_correlation
 from minimaxrisk.engines.radius_path.homotopy import (
     MOST_CLASSES,
     Homotopy,
