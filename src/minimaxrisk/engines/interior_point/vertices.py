@@ -21,15 +21,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dger
-from scipy.linalg.lapack import dgetrf, dgetrs, dpstrf, dtrtrs
+from scipy.linalg.lapack import dgetrf, dgetrs, dpstrf
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky, cholesky_solve
 from minimaxrisk.engines.interior_point.box import BoxPoint
-from minimaxrisk.engines.interior_point.parametric_simplex import Basis, ParametricSimplexError, optimal_basis
+from minimaxrisk.engines.interior_point.parametric_simplex import (
+    Atoms,
+    Components,
+    ParametricSimplexError,
+    Vertex,
+    optimal_vertex,
+)
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
-from minimaxrisk.engines.solution import Face, Stage, steps_to_zero
+from minimaxrisk.engines.solution import Face, Stage
 from minimaxrisk.features.moment_constraints import WorkingSet
 from minimaxrisk.problem.problem import Box
 
@@ -159,11 +165,11 @@ def _one_hot_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEqu
     )
 
 
-def square_vertex(problem: Box, working: WorkingSet, face: Face) -> Candidate | None:
+def square_vertex(problem: Box, working: WorkingSet, face: Face, n_pivots: int = 0) -> Candidate | None:
     """The masses and coefficients of a face with as many masses as equations; None if it is singular."""
     equations = equations_of(problem, working, face)
     solved = solve_both_ways(equations.matrix, equations.right, equations.cost)
-    return None if solved is None else equations.vertex(solved[1], solved[0])
+    return None if solved is None else equations.vertex(solved[1], solved[0], n_pivots)
 
 
 def solve_both_ways(
@@ -187,43 +193,10 @@ def independent_rows(matrix: FloatArray) -> IntArray:
     _, pivots, info = dgetrf(matrix)
     if info > 0:
         raise DependentColumnsError
-    return _pivot_rows(pivots, len(matrix))
-
-
-def _pivot_rows(pivots: IntArray, n_rows: int) -> IntArray:
-    order = np.arange(n_rows)
+    order = np.arange(len(matrix))
     for i, pivot in enumerate(pivots):
         order[i], order[pivot] = order[pivot], order[i]
     return np.sort(order[: len(pivots)])
-
-
-# A pivot that is so small beside the largest is a rounding error: with 1000 columns less their mean the last
-# one is 5e-14. And how many columns may be left out for that.
-ROUNDED_PIVOT, MOST_DEPENDENT = 1e-11, 3
-
-
-def first_basis(matrix: FloatArray, masses: FloatArray) -> tuple[IntArray, IntArray]:
-    """Rows and columns of a tall matrix that make a basis, ascending; nearly all columns are in it.
-
-    Columns less their mean sum to zero. Where every instance carries mass, as it does with very many
-    features, the masses are then not unique: they may move along ``M z = 0``. The column whose mass vanishes
-    first is left out.
-    """
-    kept = np.arange(matrix.shape[1])
-    for _ in range(1 + min(MOST_DEPENDENT, len(masses) - 1)):
-        factor, pivots, _ = dgetrf(matrix[:, kept])
-        size = np.abs(np.diagonal(factor))
-        is_rounded = size <= ROUNDED_PIVOT * size.max()
-        if not is_rounded.any():
-            return _pivot_rows(pivots, len(matrix)), kept
-        j = int(is_rounded.argmax())
-        z = np.zeros(len(kept))
-        z[j] = -1.0
-        if j > 0:
-            z[:j] = dtrtrs(factor[:j, :j], factor[:j, j])[0]
-        lasts = steps_to_zero(np.abs(masses[kept]), np.abs(z), NEGLIGIBLE_RATE * float(np.abs(z).max()))
-        kept = np.delete(kept, lasts.argmin())
-    raise DependentColumnsError
 
 
 # A row of unit length whose squared distance from the span of others is smaller depends on them.
@@ -356,8 +329,6 @@ NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
 # Rows beyond the number of columns from which the first basis is chosen, per column and at least, and the
 # smallest weight of a row in that choice.
 SPARE_ROWS, FEWEST_SPARE, SMALLEST_CROSSOVER_WEIGHT = 0.125, 5, 1e-8
-# The largest dense matrix that may be made of them, in entries; working sets of sparse data can be larger.
-LARGEST_MATRIX = 20_000_000
 # More pivots per mass, and besides, take longer than iterations.
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
@@ -365,64 +336,51 @@ PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 def crossed_vertex(point: BoxPoint) -> Candidate | None:
     """The optimum of the constraints near the iterate; None where the first basis is too far from it.
 
-    With free masses the signed coding's program is ``min |u|_1`` subject to ``|A u - b| <= 1``, A =
-    Psi'/lambda and b = tau/lambda. Masses that are larger than their multipliers are the columns of a first
-    basis. As many rows are chosen by pivoting, with a preference for multipliers that are large compared to
-    their slacks. From a gap of 1e-5 on that basis has few mistakes. ``DependentColumnsError`` says that no
-    rows make a basis with these columns: the optimum is degenerate.
+    For the signed coding with free masses. Masses that are larger than their multipliers are the atoms of a
+    first basis, besides one with both labels alike. As many constraints are chosen by pivoting, with a
+    preference for multipliers that are large compared to their slacks. From a gap of 1e-5 on that basis has
+    few mistakes. ``DependentColumnsError`` says that no constraints make a basis with these masses: the
+    optimum is degenerate.
     """
-    # 1) The columns, and the constraints that take part.
-    working = point.only
+    # 1) The masses, and the constraints that take part.
+    working, n = point.only, point.problem.n_instances
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
-    is_positive = x > x.max() * z
-    columns = np.flatnonzero(is_positive.any(axis=0))
+    label, instance = np.nonzero(x > x.max() * z)
     ratios = point.ratios()
     ratio = ratios.max(axis=0)
     near = np.flatnonzero((np.abs(working.position) > NEAR_BOUND) | (ratio > NOTABLE_RATIO * ratio.max()))
-    k = len(columns)
-    if not 0 < k <= len(near) or len(near) * len(x[0]) > LARGEST_MATRIX:
+    k = len(instance)
+    if not 0 < k <= len(near):
         return None
-    near = near[np.argsort(-ratio[near], kind="stable")]
-    matrix = working.rows[near]
-    target = working.target[near]
-    # 2) The rows of the first basis.
-    spare = k + max(FEWEST_SPARE, int(SPARE_ROWS * k))
-    enough = ratio[near[k - 1]]
-    weights = np.maximum(np.minimum(ratio[near[:spare]], enough) / enough, SMALLEST_CROSSOVER_WEIGHT)
-    rows, kept = first_basis(matrix[:spare][:, columns] * weights[:, None], (x[0] - x[1])[columns])
-    guess = Basis(
-        rows,
-        np.where(ratios[0, near[rows]] > ratios[1, near[rows]], 1.0, -1.0),
-        columns[kept],
-        np.where(is_positive[0, columns[kept]], 1.0, -1.0),
-    )
-    # 3) Pivots to the optimal basis, and its pair. Scores are at most one half.
+    matrix, target = working.rows[near], working.target[near]
+    # 2) The constraints of the first basis.
+    order = np.argsort(-ratio[near], kind="stable")
+    spare, enough = order[: k + max(FEWEST_SPARE, int(SPARE_ROWS * k))], ratio[near[order[k - 1]]]
+    weights = np.maximum(np.minimum(ratio[near[spare]], enough) / enough, SMALLEST_CROSSOVER_WEIGHT)
+    active = np.sort(spare[independent_rows(matrix[np.ix_(spare, instance)] * weights[:, None])])
+    # 3) Pivots to the optimal basis, and its pair.
+    components = Components(np.arange(len(near)), np.zeros(len(near), dtype=np.intp), matrix)
+    atoms, chosen = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
     try:
-        basis, n_pivots = optimal_basis(matrix, target, guess, int(PIVOTS_PER_MASS * k) + FEW_PIVOTS)
+        inverse = atoms.inverse_of(components.block[active], matrix[active], chosen)
+        side = np.where(ratios[0, near[active]] > ratios[1, near[active]], 1.0, -1.0)
+        guess, most_pivots = Vertex(active, side, chosen, inverse), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
+        bounds = np.stack([target + 1.0, target - 1.0])
+        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, most_pivots)
     except ParametricSimplexError:
         return None
-    solved = solve_both_ways(
-        matrix[basis.rows][:, basis.columns], target[basis.rows] + basis.row_signs, basis.column_signs
+    is_positive = np.zeros((3, n), dtype=np.bool_)
+    is_positive.ravel()[vertex.atoms] = True
+    order = np.argsort(vertex.active)
+    face = Face(
+        working.components[near[vertex.active[order]]],
+        vertex.side[order],
+        is_positive[:2],
+        np.ones_like(is_positive[:2]),
+        np.zeros(n, dtype=np.bool_),
+        0,
     )
-    if solved is None:
-        return None
-    u, values = np.zeros(matrix.shape[1]), 0.5 * solved[1]
-    u[basis.columns] = solved[0]
-    if len(kept) < k:
-        # Masses that are not unique need not be those of a vertex, which may be far away.
-        columns = np.union1d(columns, basis.columns)
-        try:
-            u[columns] = _nearest_solution(
-                matrix[np.ix_(basis.rows, columns)],
-                target[basis.rows] + basis.row_signs,
-                (x[0] - x[1])[columns],
-            )
-        except FactorisationError:
-            return None
-    chosen = near[basis.rows]
-    order = np.argsort(chosen)
-    stage = stage_of(working.components[chosen[order]], (values / working.radius[chosen])[order])
-    return Candidate(stage, normalised(distribution_with_difference(u)), n_pivots)
+    return square_vertex(point.problem, working, face, n_pivots)
 
 
 # Iterations within the tolerance after which the optimum is assumed to be degenerate; at once where so many

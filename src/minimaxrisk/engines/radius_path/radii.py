@@ -25,15 +25,9 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_point,
 )
+from minimaxrisk.engines.interior_point.parametric_simplex import ParametricSimplexError, Vertex
 from minimaxrisk.engines.linear_programs.starts import by_correlation
-from minimaxrisk.engines.radius_path.homotopy import (
-    MOST_CLASSES,
-    Homotopy,
-    HomotopyError,
-    NearComponents,
-    Stop,
-    Vertex,
-)
+from minimaxrisk.engines.radius_path.homotopy import Homotopy, Stop
 from minimaxrisk.engines.solution import EngineSettings, Stage, drop_small_coefficients
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
@@ -54,6 +48,8 @@ SEPARATION = 1e-9
 # Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
 FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
 MOST_PIVOTS = 1_000_000  # more than any path takes
+# Sets of labels are enumerated; with more classes than this there are too many.
+MOST_CLASSES = 6
 # How often following may fail before every radius is solved from scratch.
 MOST_FAILURES = 2
 
@@ -212,7 +208,7 @@ class _Follower:
         if self._radius is not None or self._starts_from_nothing(radius):
             try:
                 return self._follow(radius)
-            except HomotopyError:
+            except ParametricSimplexError:
                 self._n_failures += 1
         solved = solve_afresh(self._family, radius)
         if self._n_failures <= MOST_FAILURES:
@@ -240,7 +236,7 @@ class _Follower:
         lam = self._family.at(solved.radius).lam.ravel()
         try:
             vertex = self._homotopy.vertex_with(solved.stage, lam)
-        except HomotopyError:
+        except ParametricSimplexError:
             self._n_failures += 1
             return
         deviation = np.abs(self._homotopy.moments_of(vertex, lam) - self._homotopy.tau)
@@ -282,7 +278,7 @@ class _Follower:
         problem, n_before = self._family.problem, self._homotopy.n_pivots
         while True:
             # 1) Follow the vertex with the near components alone.
-            near = NearComponents(problem, self._components)
+            near = self._homotopy.components(self._components)
             vertex, stops = self._homotopy.follow(
                 self._vertex,
                 near,
