@@ -174,17 +174,6 @@ def test_rounds_without_end_are_followed_by_all_instances(n_classes, monkeypatch
     assert_is_one_history(solution, expected.upper)
 
 
-def test_bounds_and_pairs_where_rounds_get_nowhere(monkeypatch):
-    monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
-    problem = tall_problem(15)
-    optimum = interior_point(problem, SETTINGS).upper
-    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Enough(1e-3))
-    assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
-    # The vertex, from all instances, is better than what was asked for.
-    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))
-    assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
-
-
 # --- the history of the whole problem -----------------------------------------------------------------
 
 
@@ -252,24 +241,9 @@ def test_no_more_than_was_asked_for(gap_tol):
 def test_bounds_and_pairs_without_a_vertex(n_classes):
     problem = tall_problem(15, n=200, d=3, n_classes=n_classes)
     optimum = interior_point(problem, SETTINGS).upper
-    records = []
-
-    class Watched(Enough):
-        def stops(self, record):
-            records.append(record)
-            return super().stops(record)
-
-    lower, upper = instance_generation.generated_bounds(problem, SETTINGS, Watched(1e-3))
+    ((lower, upper),) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(1e-3))
     assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
-    assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
-    early = instance_generation.generated_bounds(problem, SETTINGS, Enough(np.inf, optimum - 0.05))
+    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(np.inf, optimum - 0.05))
     assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
-    mu = instance_generation.generated_approach(problem, replace(SETTINGS, gap_tol=1e-4)).mu
+    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
-
-    class Interrupting(Enough):
-        def stops(self, record):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        instance_generation.generated_bounds(problem, SETTINGS, Interrupting(1e-3))

@@ -58,7 +58,7 @@ def always_afresh(monkeypatch):
     def fail(*arguments, **options):
         raise ParametricSimplexError("on purpose")
 
-    monkeypatch.setattr(engine._Follower, "_follow", fail)
+    monkeypatch.setattr(engine._Follower, "go_to", fail)
 
 
 def test_coefficients_are_those_of_separate_fits(never_afresh, wide):

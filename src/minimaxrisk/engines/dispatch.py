@@ -13,19 +13,9 @@ from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.forecast import Forecast
-from minimaxrisk.engines.instance_generation import (
-    generated_approach,
-    generated_bounds,
-    has_many_instances,
-    instance_generation,
-)
+from minimaxrisk.engines.instance_generation import has_many_instances, instance_generation
 from minimaxrisk.engines.interior_point.batch import Found, batch_size, can_share, solve_together
-from minimaxrisk.engines.interior_point.engine import (
-    interior_approach,
-    interior_bounds,
-    interior_point,
-    most_pivots,
-)
+from minimaxrisk.engines.interior_point.engine import interior_approach, interior_point, most_pivots
 from minimaxrisk.engines.linear_programs.constraint_and_column_generation import (
     constraint_and_column_generation,
 )
@@ -123,11 +113,7 @@ def bound_minimax_risks(problems: Sequence[Box], settings: EngineSettings, enoug
     Or as near as the settings let the solver come. Bounds do not depend on the other problems. Radii of zero
     are widened a little by the interior point, and the bounds are those of the wider set.
     """
-    settings = replace(settings, is_gap_given=True)
-    return [
-        _bounds_alone(_with_own_values(problem), settings, enough) if found is None else found.bounds
-        for problem, found in zip(problems, _together(problems, settings, enough), strict=True)
-    ]
+    return [found.bounds for found in _approached(problems, settings, enough)]
 
 
 def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) -> list[FloatArray]:
@@ -135,14 +121,15 @@ def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) ->
 
     They do not depend on the other problems. Few of those of the interior point are exactly zero.
     """
+    found = _approached(problems, settings, Enough(settings.gap_tol))
+    return [one.stage.expand(*problem.shape) for one, problem in zip(found, problems, strict=True)]
+
+
+def _approached(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Found]:
     settings = replace(settings, is_gap_given=True)
     return [
-        _approach_alone(_with_own_values(problem), settings)
-        if found is None
-        else found.stage.expand(*problem.shape)
-        for problem, found in zip(
-            problems, _together(problems, settings, Enough(settings.gap_tol)), strict=True
-        )
+        _solved_alone(_with_own_values(problem), settings, enough) if found is None else found
+        for problem, found in zip(problems, _together(problems, settings, enough), strict=True)
     ]
 
 
@@ -176,34 +163,17 @@ def _with_own_values(problem: Box) -> Box:
     return problem if features is problem.features else replace(problem, features=features)
 
 
-def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bounds:
-    if _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem):
-        engine = generated_bounds if has_many_instances(problem) else interior_bounds
-        return engine(problem, settings, enough, TimeLimit(settings.max_seconds))
-    solution = _solved_alone(problem, settings, enough.stops)
-    return Bounds(solution.lower, solution.upper)
-
-
-def _approach_alone(problem: Box, settings: EngineSettings) -> FloatArray:
-    near = None
-    if _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem):
-        engine = generated_approach if has_many_instances(problem) else interior_approach
-        near = engine(problem, settings, TimeLimit(settings.max_seconds))
-    if near is None:
-        stops = Enough(settings.gap_tol).stops if is_for_moment_space(problem) else None
-        near = _solved_alone(problem, settings, stops)
-    if near.interrupted:
+def _solved_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Found:
+    """A pair whose bounds are ``enough``, by the cheapest way there."""
+    solver, found, limit = _solver_for(problem, settings), None, TimeLimit(settings.max_seconds)
+    if solver == "interior-point" and not (is_for_moment_space(problem) or has_many_instances(problem)):
+        found = interior_approach(problem, settings, limit, enough=enough)
+    if found is None:
+        engine = first_order_approach if solver == "first-order" else solve_minimax_risk
+        found = engine(problem, settings, TimeLimit(settings.max_seconds, enough.stops))
+    if found.interrupted:
         raise KeyboardInterrupt
-    return near.mu
-
-
-def _solved_alone(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
-    is_first_order = _solver_for(problem, settings) == "first-order"
-    engine = first_order_approach if is_first_order else solve_minimax_risk
-    solution = engine(problem, settings, TimeLimit(settings.max_seconds, monitor))
-    if solution.interrupted:
-        raise KeyboardInterrupt
-    return solution
+    return Found.of(found.stage, problem, found.lower)
 
 
 def _solver_for(problem: Box, settings: EngineSettings) -> str:

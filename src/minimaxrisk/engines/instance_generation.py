@@ -37,12 +37,10 @@ from minimaxrisk.engines.interior_point.engine import (
     VERTEX_ACCURACY,
     VERTEX_GAP,
     interior_approach,
-    interior_bounds,
     interior_point,
 )
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
-    Bounds,
     EngineSettings,
     Enough,
     IterationRecord,
@@ -51,7 +49,7 @@ from minimaxrisk.engines.solution import (
     Stage,
 )
 from minimaxrisk.engines.subprogram import ClassMeans, Subprogram
-from minimaxrisk.problem.problem import Box, upper_bound
+from minimaxrisk.problem.problem import Box
 
 # Instances per component of Phi, and instances in all, from which on this engine is faster. Compared to all
 # instances at once, 2000 x 800 of two classes took as long, 2000 x 400 half as long, 1000 x 400 a seventh
@@ -146,31 +144,6 @@ def instance_generation(problem: Box, settings: EngineSettings, monitor: Monitor
     best.converged = best.converged or best.gap <= rounds.tolerance
     best.stages = [best.stage]
     return best
-
-
-def generated_bounds(
-    problem: Box, settings: EngineSettings, enough: Enough, monitor: Monitor | None = None
-) -> Bounds:
-    """Bounds that are ``enough``, or as near as the rounds come; no vertex, and no sparse coefficients."""
-
-    def stops(record: IterationRecord) -> bool:
-        return enough.stops(record) or (monitor is not None and monitor(record))
-
-    rounds = _Rounds(problem, settings, stops)
-    if rounds.approach((*COARSE_GAPS, *FINE_GAPS), enough) != "done":
-        return interior_bounds(problem, settings, enough, monitor)
-    if rounds.best.interrupted:
-        raise KeyboardInterrupt
-    return Bounds(rounds.best.lower, upper_bound(problem, problem.objective, rounds.best.mu))
-
-
-def generated_approach(
-    problem: Box, settings: EngineSettings, monitor: Monitor | None = None
-) -> Solution | None:
-    """A pair within ``settings.gap_tol`` of the optimum, not at a vertex; None if no round gets there."""
-    rounds = _Rounds(problem, settings, monitor)
-    ended = rounds.approach((*COARSE_GAPS, *FINE_GAPS), Enough(rounds.tolerance))
-    return rounds.best if ended == "done" else None
 
 
 class _Rounds:

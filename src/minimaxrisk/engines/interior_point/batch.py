@@ -15,6 +15,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.box import BoxIterates, working_set_size
+from minimaxrisk.engines.interior_point.engine import widened
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.solution import (
     NOTHING,
@@ -68,6 +69,14 @@ class Found:
 
     stage: Stage
     bounds: Bounds
+
+    @classmethod
+    def of(cls, stage: Stage, problem: Box, lower: float) -> Found:
+        """Prove the upper bound afresh; where constraints were widened, for the wider set."""
+        problem, used = widened(problem), np.flatnonzero(stage.values)
+        stage = Stage(stage.components[used], stage.values[used])
+        upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
+        return cls(stage, Bounds(lower, upper))
 
 
 def solve_together(problems: Sequence[Box], enough: Enough) -> list[Found | None]:
@@ -130,11 +139,8 @@ class _Loop:
 
     def _write_down(self, has_enough: BoolArray) -> None:
         for i in np.flatnonzero(has_enough).tolist():
-            problem, stage = self._points.problems[i], self._stages[i]
-            used = np.flatnonzero(stage.values)
-            stage = Stage(stage.components[used], stage.values[used])
-            upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
-            self._found[self._which[i]] = Found(stage, Bounds(float(self._lower[i]), upper))
+            problem, lower = self._points.problems[i], float(self._lower[i])
+            self._found[self._which[i]] = Found.of(self._stages[i], problem, lower)
 
     def _leave_out(self, is_done: BoolArray) -> None:
         kept = np.flatnonzero(~is_done)

@@ -22,7 +22,7 @@ method of Dantzig (1963) and Vanderbei (2020, chapter 7).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -69,12 +69,7 @@ class Vertex:
     active: IntArray
     side: FloatArray  # 1 at the upper bound, -1 at the lower one
     atoms: IntArray
-    inverse: FloatArray
-
-    @property
-    def is_upper(self) -> BoolArray:
-        """Which of the active constraints are at their upper bounds."""
-        return self.side > 0.0
+    inverse: FloatArray = field(default_factory=lambda: np.empty((0, 0)))  # a guess needs none
 
 
 class Atoms:
@@ -192,6 +187,28 @@ class Walk:
             self._atom[rows],
             self._tableau[rows, : self._k],
         )
+
+    def forgive(self) -> None:
+        """Move the bounds and costs of the beginning as far as the vertex violates them."""
+        rng, k, segment, m = np.random.default_rng(0), self._k, self._segment, self._of_atom - 1
+        is_atom, active = self._row == self._of_atom, self._column[1:k]
+        atoms = self._atom[is_atom]
+        # 1) Bounds at which all masses are positive, and no other constraint is violated.
+        mass = _lifted(self._room[1, is_atom])
+        moments = self._atoms.entries(self._components.block, self._components.rows, atoms) @ mass
+        last = segment.bounds[:, :m]
+        first = np.stack([np.maximum(last[0], moments), np.minimum(last[1], moments)])
+        first += np.array(SIDES)[:, None] * JITTER * (0.5 + rng.random(first.shape))
+        first[np.where(self._side[1:k] > 0.0, 0, 1), active] = moments[active]
+        # 2) Costs at which all multipliers have the right sign, and no slack is negative.
+        side = self._side[1:k]
+        self._mu[1:k] = -side * _lifted(-side * self._mu[1:k])
+        slack = segment.cost - self._price(self._mu[:k])
+        change = np.minimum(slack, 0.0) - JITTER * (0.5 + rng.random(slack.size))
+        change[atoms] = slack[atoms]
+        between = Segment.between(first, last, segment.cost - change, first_mass=float(mass.sum()))
+        self._segment = replace(between, cost_change=change)
+        self._measure()
 
     def pivots(self, most: int) -> Iterator[None]:
         """Go to the end of the segment, and stop after every pivot on the way."""
@@ -352,28 +369,30 @@ class Walk:
 
     def _refresh(self, vertex: Vertex) -> None:
         """Compute everything from the sets of atoms and constraints alone."""
-        near, atoms, fraction = self._components, vertex.atoms, self.fraction
+        near, atoms = self._components, vertex.atoms
         m, k = len(near.number), len(atoms)
         active = np.searchsorted(near.number, vertex.active)
         others = np.delete(np.arange(m), active)
         inverse = self._atoms.inverse_of(near.block[active], near.rows[active], atoms)
-        # 1) The tableau, its rows and columns.
         self._k, self._row = k, np.append(np.full(k, self._of_atom), others)
         self._atom = np.append(atoms, np.zeros_like(others))
         self._column[:k], self._side[:k] = np.append(m, active), np.append(0.0, vertex.side)
         self._held[:k] = self._features[self._column[:k]]
         self._tableau[:k, :k] = inverse
         self._tableau[k:, :k] = self._atoms.entries(near.block[others], near.rows[others], atoms) @ inverse
-        # 2) Where the rows stand.
-        bounds = self._segment.at(fraction)
+        self._measure()
+
+    def _measure(self) -> None:
+        """Compute where rows, multipliers and slacks stand."""
+        k, fraction = self._k, self.fraction
+        bounds, atoms = self._segment.at(fraction), self._atom[self._row == self._of_atom]
         held = bounds[(self._side[:k] < 0.0).astype(np.intp), self._column[:k]]
         value = self._tableau[:, :k] @ held
         self._room = np.stack([bounds[0, self._row] - value, value - bounds[1, self._row]])
-        # 3) Multipliers and slacks.
         cost = self._segment.cost
         if self._segment.cost_change is not None:
             cost = cost + fraction * self._segment.cost_change
-        self._mu[:k] = cost[atoms] @ inverse
+        self._mu[:k] = cost[atoms] @ self._tableau[self._row == self._of_atom, :k]
         self._has_mass = np.zeros(cost.size, dtype=np.bool_)
         self._has_mass[atoms] = True
         self._slack = cost - self._price(self._mu[:k])
@@ -384,25 +403,8 @@ def optimal_vertex(
     atoms: Atoms, components: Components, bounds: FloatArray, guess: Vertex, most_pivots: int
 ) -> tuple[Vertex, int]:
     """The vertex of the optimum within these bounds (2 x m), and the pivots that it took from the guess."""
-    rng, block, rows = np.random.default_rng(0), components.block, components.rows
-    active = np.searchsorted(components.number, guess.active)
-    # 1) Bounds at which all masses are positive, and no other constraint is violated.
-    at = np.where(guess.is_upper, 0, 1)
-    mass = _lifted(guess.inverse @ np.append(1.0, bounds[at, active]))
-    moments = atoms.entries(block, rows, guess.atoms) @ mass
-    first = np.stack([np.maximum(bounds[0], moments), np.minimum(bounds[1], moments)])
-    first += np.array(SIDES)[:, None] * JITTER * (0.5 + rng.random(first.shape))
-    first[at, active] = moments[active]
-    # 2) Costs at which all multipliers have the right sign, and no slack is negative.
-    mu = atoms.cost[guess.atoms] @ guess.inverse
-    mu[1:] = -guess.side * _lifted(-guess.side * mu[1:])
-    slack = atoms.cost - atoms.scores(block[active], rows[active], mu[1:]) - mu[0]
-    change = np.minimum(slack, 0.0) - JITTER * (0.5 + rng.random(slack.size))
-    change[guess.atoms] = slack[guess.atoms]
-    segment = Segment.between(first, bounds, atoms.cost - change, first_mass=float(mass.sum()))
-    segment = Segment(segment.bounds, segment.change, segment.cost, change)
-    # 3) Back to what they are.
-    walk = Walk(atoms, components, guess, segment)
+    walk = Walk(atoms, components, guess, Segment.between(bounds, bounds, atoms.cost))
+    walk.forgive()
     n_pivots = sum(1 for _ in walk.pivots(most_pivots))
     return walk.vertex, n_pivots
 

@@ -207,9 +207,9 @@ DEPENDENT = 1e-12
 MOST_ENTRIES, MOST_ENTRIES_SPARSE = 4_000_000, 200_000
 # Rates of change up to this size are rounding errors.
 NEGLIGIBLE_RATE = 1e-12
-# The smallest weight of a coefficient in the choice of the first basis of a push, as a fraction of the
-# largest: a coefficient of zero may enter after all others.
-SMALLEST_PUSH_WEIGHT = 1e-9
+# The smallest weight in the choice of a first basis, as a fraction of the largest: what is zero may enter
+# after all others.
+SMALLEST_WEIGHT = 1e-9
 
 
 def pushed_vertex(point: BoxPoint, face: Face) -> Candidate | None:
@@ -242,7 +242,7 @@ def pushed_vertex(point: BoxPoint, face: Face) -> Candidate | None:
     largest = float(start.max())
     if not largest > 0.0:
         return None
-    weights = np.where(is_free, 10.0 * largest, np.maximum(start, SMALLEST_PUSH_WEIGHT * largest))
+    weights = np.where(is_free, 10.0 * largest, np.maximum(start, SMALLEST_WEIGHT * largest))
     masses, basis = _bases(columns, weights)
     if len(masses) == 0 or not np.isin(np.flatnonzero(is_free), basis).all():
         return None
@@ -323,12 +323,10 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
         return nothing, nothing
 
 
-# Constraints that take part: those with less room than this, or multipliers above this fraction of the
-# largest beside their slacks.
-NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
-# Rows beyond the number of columns from which the first basis is chosen, per column and at least, and the
-# smallest weight of a row in that choice.
-SPARE_ROWS, FEWEST_SPARE, SMALLEST_CROSSOVER_WEIGHT = 0.125, 5, 1e-8
+# Constraints with less room than this take part.
+NEAR_BOUND = 0.5
+# Rows beyond the number of columns from which the first basis is chosen, per column.
+SPARE_ROWS = 0.125
 # More pivots per mass, and besides, take longer than iterations.
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
@@ -342,30 +340,28 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     few mistakes. ``DependentColumnsError`` says that no constraints make a basis with these masses: the
     optimum is degenerate.
     """
-    # 1) The masses, and the constraints that take part.
+    # 1) The masses.
     working, n = point.only, point.problem.n_instances
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
     label, instance = np.nonzero(x > x.max() * z)
-    ratios = point.ratios()
-    ratio = ratios.max(axis=0)
-    near = np.flatnonzero((np.abs(working.position) > NEAR_BOUND) | (ratio > NOTABLE_RATIO * ratio.max()))
     k = len(instance)
-    if not 0 < k <= len(near):
+    if not 0 < k <= len(working):
         return None
-    matrix, target = working.rows[near], working.target[near]
-    # 2) The constraints of the first basis.
-    order = np.argsort(-ratio[near], kind="stable")
-    spare, enough = order[: k + max(FEWEST_SPARE, int(SPARE_ROWS * k))], ratio[near[order[k - 1]]]
-    weights = np.maximum(np.minimum(ratio[near[spare]], enough) / enough, SMALLEST_CROSSOVER_WEIGHT)
+    # 2) The constraints that take part, and those of the first basis.
+    ratios = point.ratios()
+    order = np.argsort(-ratios.max(axis=0), kind="stable")[: k + int(SPARE_ROWS * k) + 5]
+    near = np.union1d(np.flatnonzero(np.abs(working.position) > NEAR_BOUND), order)
+    spare, matrix, ratios = np.searchsorted(near, order), working.rows[near], ratios[:, near]
+    ratio = ratios[:, spare].max(axis=0)
+    weights = np.clip(ratio / ratio[k - 1], SMALLEST_WEIGHT, 1.0)
     active = np.sort(spare[independent_rows(matrix[np.ix_(spare, instance)] * weights[:, None])])
     # 3) Pivots to the optimal basis, and its pair.
     components = Components(np.arange(len(near)), np.zeros(len(near), dtype=np.intp), matrix)
     atoms, chosen = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
     try:
-        inverse = atoms.inverse_of(components.block[active], matrix[active], chosen)
-        side = np.where(ratios[0, near[active]] > ratios[1, near[active]], 1.0, -1.0)
-        guess, most_pivots = Vertex(active, side, chosen, inverse), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
-        bounds = np.stack([target + 1.0, target - 1.0])
+        side = np.where(ratios[0, active] > ratios[1, active], 1.0, -1.0)
+        guess, most_pivots = Vertex(active, side, chosen), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
+        bounds = working.target[near] + np.array([[1.0], [-1.0]])
         vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, most_pivots)
     except ParametricSimplexError:
         return None
@@ -383,26 +379,21 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     return square_vertex(point.problem, working, face, n_pivots)
 
 
-# Iterations within the tolerance after which the optimum is assumed to be degenerate; at once where so many
-# more constraints are active than there are masses, in the one-hot coding. On GLIOMA, with 3 more, that saves
-# 4 iterations of 19; on TOX_171 one more is a wrong guess. A push that fails takes longer than iterations do
-# where many constraints are active: 742 on binarised data.
-PUSH_AFTER, SURELY_DEGENERATE, FEW_ACTIVE = 3, 2, 200
-# Gap below which the parametric simplex method takes less time than the iterations that it saves, and how
-# much smaller the gap has to be for another try. Where two tries fail, the optimum is degenerate. At 1600
+# Gap below which the parametric simplex method takes less time than the iterations that it saves. At 1600
 # instances 14 pivots reach the optimum from 1e-5, 39 from 3e-5 and 112 from 1e-4.
-CROSSOVER_GAP, CROSSOVER_AGAIN, MOST_CROSSINGS = 2e-5, 0.25, 2
+CROSSOVER_GAP = 2e-5
 
 
 class VertexSearch:
     """Candidates for the optimal vertex, read off the iterates of one interior point."""
 
     def __init__(self, point: BoxPoint) -> None:
-        self._point = point
+        self._point, problem = point, point.problem
         self._seen: Face | None = None
         self._tried: Face | None = None
-        self._n_near = 0
-        self._crossed_at, self._n_crossings = np.inf, 0
+        # Pivots need dense rows, which is slow compared to iterations with sparse ones.
+        is_free = problem.coding.n_blocks == 1 and not problem.marginal.is_known
+        self._may_cross = is_free and not problem.features.is_sparse
         self._is_degenerate = False
 
     def candidates(self, gap: float, *, is_near: bool) -> Iterator[tuple[str, Candidate]]:
@@ -410,19 +401,18 @@ class VertexSearch:
 
         ``is_near`` says that the tolerance is met, so that only the vertex is missing.
         """
-        self._n_near += is_near
         face = self._point.face()
         seen, self._seen = face.is_same_as(self._seen), face
         # Not worth the time while the guess still changes and is not square.
         if not face.is_same_as(self._tried) and (seen or is_near or face.is_square):
             self._tried = face
-            is_one_hot = self._point.problem.coding.name == "one-hot"
-            is_over = is_near and is_one_hot and face.surplus <= -SURELY_DEGENERATE
-            is_cheap = is_over and len(face.components) <= FEW_ACTIVE
-            pushes = seen or is_cheap or self._n_near >= PUSH_AFTER or self._is_degenerate
-            yield from self._near_face(face, pushes=pushes)
-        if self._crosses(gap):
-            self._crossed_at, self._n_crossings = gap, self._n_crossings + 1
+            vertex = square_vertex(self._point.problem, self._point.only, face) if face.is_square else None
+            if vertex is not None:
+                yield "square", vertex  # the face has no other vertex
+            elif seen or (is_near and face.surplus < -1) or self._is_degenerate:
+                yield from self.pushed()
+        if self._may_cross and gap <= CROSSOVER_GAP:
+            self._may_cross = False
             try:
                 vertex = crossed_vertex(self._point)
             except DependentColumnsError:
@@ -435,25 +425,3 @@ class VertexSearch:
         vertex = pushed_vertex(self._point, self._point.face())
         if vertex is not None:
             yield "push", vertex
-
-    def _crosses(self, gap: float) -> bool:
-        problem = self._point.problem
-        return (
-            # Pivots need dense rows, which is slow compared to iterations with sparse ones: on real text two
-            # crossovers took half of the time of a fit, and failed.
-            not problem.features.is_sparse
-            and problem.coding.name == "signed"
-            and not problem.marginal.is_known
-            and self._n_crossings < MOST_CROSSINGS
-            and not self._is_degenerate
-            and gap <= min(CROSSOVER_GAP, CROSSOVER_AGAIN * self._crossed_at)
-        )
-
-    def _near_face(self, face: Face, *, pushes: bool) -> Iterator[tuple[str, Candidate]]:
-        if face.is_square:
-            vertex = square_vertex(self._point.problem, self._point.only, face)
-            if vertex is not None:
-                yield "square", vertex
-                return  # the face has no other vertex
-        if pushes:
-            yield from self.pushed()

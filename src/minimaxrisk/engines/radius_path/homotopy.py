@@ -15,7 +15,6 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.parametric_simplex import (
     Atoms,
     Components,
-    ParametricSimplexError,
     Segment,
     Vertex,
     Walk,
@@ -25,8 +24,6 @@ from minimaxrisk.problem.problem import Box
 
 # Relative size of the random changes that break ties.
 JITTER = 1e-11
-# Slack, and negative mass, that count as rounding errors of a vertex that another engine found.
-TIGHT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,22 +57,6 @@ class Homotopy:
         atom = first + int(np.argmin(self._cost[first:]))
         nothing = np.empty(0, dtype=np.intp)
         return Vertex(nothing, np.empty(0), np.array([atom]), np.ones((1, 1)))
-
-    def vertex_with(self, stage: Stage, lam: FloatArray) -> Vertex:
-        """The vertex with these coefficients; ``ParametricSimplexError`` if they do not determine it.
-
-        The atoms without slack may carry mass: one more than coefficients if the vertex is not degenerate.
-        """
-        near = self.components(stage.components)
-        slack = self.atoms.cost - self.atoms.scores(near.block, near.rows, stage.values)
-        atoms = np.flatnonzero(slack <= slack.min() + TIGHT)
-        if len(atoms) != len(stage.components) + 1:
-            raise ParametricSimplexError("the vertex is degenerate")
-        inverse = self.atoms.inverse_of(near.block, near.rows, atoms)
-        vertex = Vertex(stage.components, -np.sign(stage.values), atoms, inverse)
-        if not (self._mass(vertex, lam) >= -TIGHT).all():
-            raise ParametricSimplexError("the coefficients are not those of an optimum")
-        return vertex
 
     def moments_of(self, vertex: Vertex, lam: FloatArray) -> FloatArray:
         """All moments, in one pass over the features."""
