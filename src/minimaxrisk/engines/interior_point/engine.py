@@ -234,7 +234,7 @@ class Search:
             if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
             stuck = is_stuck(self._gaps)
-            self._extra += is_near
+            self._extra += is_near and self.gap <= VERTEX_GAP
             if is_near and (stuck or self.at_vertex or self._is_late()):
                 return "near"
             if stuck and not self._rescue():
@@ -321,9 +321,10 @@ class Search:
     def _is_late(self) -> bool:
         """Whether iterations within the tolerance take too long.
 
-        With sparse rows HiGHS finds a vertex in the time of two iterations.
+        With sparse rows HiGHS finds a vertex in the time of two iterations; on large problems nothing does.
         """
-        return self.problem.features.is_sparse or self._extra > EXTRA_ITERATIONS
+        is_hard = self.problem.features.is_sparse or most_pivots(self.problem) == 0
+        return is_hard or self._extra > EXTRA_ITERATIONS
 
     def _rescue(self) -> bool:
         """Double the working set and wait for its effect; False after the last time."""
