@@ -82,9 +82,10 @@ def test_instances_left_out_wrongly_come_back(always, monkeypatch):
 def test_a_beginning_that_gets_stuck_is_left(monkeypatch):
     """It starts again without one, and finds the optimum."""
     problem = text_problem()
-    start, run = coarse_start.coarse_start(problem, SETTINGS, None), engine.Search.run
-    monkeypatch.setattr(engine.Search, "run", lambda s, m: "stuck" if s.began_warm else run(s, m))
+    start, plain, calls = coarse_start.coarse_start(problem, SETTINGS, None), engine.is_stuck, []
+    monkeypatch.setattr(engine, "is_stuck", lambda gaps: calls.append(gaps) or len(calls) == 1 or plain(gaps))
     solution = interior_point(problem, SETTINGS, start=start.on_all(problem))
+    assert len(calls) > 5
     assert solution.solver == "interior-point"
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
 

@@ -82,7 +82,7 @@ def test_elsewhere_constraint_generation_does_it(reason, monkeypatch):
         monkeypatch.setattr(solution, "PATIENCE", 0)
     elif reason == "no number":
 
-        def fail(point, *, centre):
+        def fail(point):
             point.failed[:] = True
 
         monkeypatch.setattr(engine, "step", fail)

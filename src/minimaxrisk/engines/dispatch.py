@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.coarse_start import is_worth_a_coarse_start
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
@@ -80,8 +80,12 @@ def _by_linear_programs(problem: Box, settings: EngineSettings, limit: TimeLimit
     """With all components at once (``"full-lp"``) or generated."""
     if settings.solver == "full-lp":
         return full_lp(problem, problem.objective, monitor=limit, deadline=limit.deadline)
+    first = settings.initial_features
     with let_through():  # nothing is found yet
-        start = _first_components(problem, settings)
+        if isinstance(first, str):
+            start = (by_first_order if first == "first-order" else by_correlation)(problem, settings.n_max)
+        else:
+            start = by_columns(problem, np.asarray(first))
     return constraint_generation(
         problem,
         problem.objective,
@@ -220,10 +224,3 @@ def _remark_on_first_order(problem: Box, settings: EngineSettings, solution: Sol
         "bounds are valid; a larger gap_tol or radius is reached sooner, a larger max_iter brings them "
         f"closer together{exact}"
     )
-
-
-def _first_components(problem: Box, settings: EngineSettings) -> IntArray:
-    if isinstance(settings.initial_features, str):
-        by_name = {"correlation": by_correlation, "first-order": by_first_order}
-        return by_name[settings.initial_features](problem, settings.n_max)
-    return by_columns(problem, np.asarray(settings.initial_features))

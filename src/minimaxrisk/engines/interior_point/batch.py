@@ -18,16 +18,14 @@ from minimaxrisk.engines.interior_point.box import BoxIterates, working_set_size
 from minimaxrisk.engines.interior_point.engine import widened
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.solution import (
-    NOTHING,
     Bounds,
     EngineSettings,
     Enough,
+    Solution,
     Stage,
-    always_one_class,
-    indifferent,
     is_stuck,
 )
-from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
+from minimaxrisk.problem.problem import Box, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Problems with more instances gain nothing: their time is that of linear algebra. With three classes and 60
@@ -95,18 +93,9 @@ class _Loop:
         self._found: list[Found | None] = [None] * len(problems)
         self._points = BoxIterates(problems, in_batch=True)
         self._which = np.arange(len(problems))
-        self._stages = [always_one_class(problem) or NOTHING for problem in problems]
-        self._upper = np.array(
-            [
-                upper_bound_of_some(each, each.objective, stage.components, stage.values)
-                for each, stage in zip(problems, self._stages, strict=True)
-            ]
-        )
-        self._lower = np.zeros(len(problems))
-        for i, problem in enumerate(problems):
-            w = indifferent(problem)
-            if w is not None:
-                self._lower[i] = lower_bound(problem, problem.objective, w, 0.0).bound
+        begun = [Solution.without_features(problem, problem.objective) for problem in problems]
+        self._stages = [each.stage for each in begun]
+        self._upper, self._lower = np.array([(each.upper, each.lower) for each in begun]).T
         self._gaps: list[FloatArray] = []
 
     def run(self) -> list[Found | None]:

@@ -30,9 +30,7 @@ from minimaxrisk.engines.solution import (
     Monitor,
     Solution,
     Stage,
-    always_one_class,
     drop_small_coefficients,
-    indifferent,
     is_stuck,
 )
 from minimaxrisk.problem.objective import Objective
@@ -51,8 +49,6 @@ NEAR_ENOUGH_SPARSE = 1e-5
 VERTEX_ACCURACY = 1e-9
 # Iterations that go on below the tolerance in search of the vertex, before HiGHS has to find it.
 EXTRA_ITERATIONS = 4
-# How often a stuck iteration gets a working set of twice the size.
-RESCUES = 2
 # The gap at which HiGHS may stop.
 FINISHED_GAP = 1e-7
 # The violation of a constraint at which HiGHS may stop.
@@ -77,30 +73,24 @@ def interior_point(
 
     The pair returned is the best one certified, whichever way the loop ends. ``start`` is the iterate to
     begin with. A ``relay`` brings one from a problem with smaller radii and takes one to the next problem.
-    Where the loop gets stuck after such a beginning, it starts again without one.
     """
-    best, tolerance = Solution.trivial(problem, problem.objective), max(settings.gap_tol, SMALLEST_GAP)
+    best = Solution.without_features(problem, problem.objective)
     best.solver = "interior-point"
-    is_vertex = starts_again = False
+    is_vertex = False
     try:
         with let_through():
             search = Search(problem, settings, best, relay=relay, start=start)
             ended = search.run(monitor)
             is_vertex = search.at_vertex and not search.is_widened
-            starts_again = ended == "stuck" and search.began_warm
-            if ended in ("near", "stuck") and not starts_again:
+            if ended in ("near", "stuck"):
                 is_vertex = _finish(search, ended, monitor)
     except KeyboardInterrupt:
-        best.interrupted, starts_again = True, False
-    if starts_again:
-        if relay is not None:
-            relay.drop()
-        return interior_point(problem, settings, monitor, relay)
+        best.interrupted = True
     best.settle(problem, problem.objective)
     if not is_vertex:
         drop_small_coefficients(problem, best, settings.gap_tol)
     # Without violated constraints the work is done, also where rounding leaves a larger gap.
-    best.converged = best.converged or best.gap <= tolerance
+    best.converged = best.converged or best.gap <= max(settings.gap_tol, SMALLEST_GAP)
     best.stages = [best.stage]
     return best
 
@@ -120,7 +110,7 @@ def interior_approach(
     """
     enough = Enough(max(settings.gap_tol, SMALLEST_GAP)) if enough is None else enough
     problem = widened(problem)
-    best = Solution.trivial(problem, problem.objective)
+    best = Solution.without_features(problem, problem.objective)
     best.solver = "interior-point"
     try:
         with let_through():
@@ -129,8 +119,6 @@ def interior_approach(
     except KeyboardInterrupt:
         best.interrupted = True
         return best
-    if ended == "stuck" and start is not None:
-        return interior_approach(problem, settings, monitor, enough=enough)
     return None if ended == "stuck" else best
 
 
@@ -166,18 +154,19 @@ class Search:
         self.objective = problem.objective if objective is None else objective
         self.problem, self.iterated = problem, widened(problem)
         self.is_widened = self.iterated is not problem
-        if relay is not None:
-            start = relay.start_for(self.iterated.lam)
-        self.began_warm = start is not None
         self._make_system = make_system
-        self.point = BoxPoint(self.iterated, start, make_system=make_system)
+        self._begin(start if relay is None else relay.start_for(self.iterated.lam))
         self.lower = best.lower
-        self._upper_is_of_vertex = True  # of mu = 0
-        self._offer_without_features()
-        self._vertices = VertexSearch(self.point)
+        self._upper_is_of_vertex = True  # of no features
         self._way, self._n_pivots = "", 0  # of the current iteration
+        self._extra = 0  # iterations within the tolerance
+
+    def _begin(self, start: Snapshot | None, *, is_exact: bool = False) -> BoxPoint:
+        """Take a new iterate; one that gets stuck after a warm beginning is followed by another one."""
+        self.point = BoxPoint(self.iterated, start, make_system=self._make_system, is_exact=is_exact)
+        self._vertices, self._is_warm = VertexSearch(self.point), start is not None
         self._gaps: list[float] = []
-        self._rescues = self._extra = 0
+        return self.point
 
     @property
     def gap(self) -> float:
@@ -228,44 +217,32 @@ class Search:
                 vertex=self._way,
                 n_pivots=self._n_pivots,
             )
-            # 4) Stop, or help an iteration that is stuck.
+            # 4) Stop.
             if (is_exact and self._is_enough()) or (is_near and self.at_vertex and not self.is_widened):
                 return "done"
             if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
             stuck = is_stuck(self._gaps)
             self._extra += is_near and self.gap <= VERTEX_GAP
-            if is_near and (stuck or self.at_vertex or self._is_late()):
+            if is_near and (self.at_vertex or self._is_late()):
                 return "near"
-            if stuck and not self._rescue():
-                return "stuck"
             # 5) Take a step.
-            step(point, centre=stuck)
-            if point.failed[0]:
-                if is_near:
-                    return "near"
-                if not self._rescue():
-                    return "stuck"
+            if not stuck:
+                step(point)
+            if stuck or point.failed[0]:
+                if is_near or not self._is_warm:
+                    return "near" if is_near else "stuck"
+                point = self._begin(None)
 
     def _is_enough(self) -> bool:
         return self.enough is not None and bool(self.enough(self.lower, self.best.upper))
 
     def _make_exact(self) -> BoxPoint:
         """The iterate with exact positions, or a new one if rough passes let it leave the set."""
-        if not self.point.make_exact()[0]:
-            self.point = BoxPoint(self.iterated, make_system=self._make_system, is_exact=True)
-            self.lower, self._vertices = self.best.lower, VertexSearch(self.point)
-        return self.point
-
-    def _offer_without_features(self) -> None:
-        """Offer what takes no features: labels independent of instances, and always naming one class."""
-        w, stage = indifferent(self.problem), always_one_class(self.problem)
-        if w is not None:
-            inside = lower_bound(self.iterated, self.objective, w, 0.0)
-            self._offer_distribution(inside.distribution, inside.bound)
-        if stage is not None:
-            upper = upper_bound_of_some(self.iterated, self.objective, stage.components, stage.values)
-            self._offer_stage(stage, upper, is_vertex=True)
+        if self.point.make_exact()[0]:
+            return self.point
+        self.lower = self.best.lower
+        return self._begin(None, is_exact=True)
 
     def _certify(self) -> float:
         """Offer the iterate's own pair; returns the bound of its coefficients."""
@@ -325,13 +302,6 @@ class Search:
         """
         is_hard = self.problem.features.is_sparse or most_pivots(self.problem) == 0
         return is_hard or self._extra > EXTRA_ITERATIONS
-
-    def _rescue(self) -> bool:
-        """Double the working set and wait for its effect; False after the last time."""
-        self._rescues += 1
-        self._gaps.clear()
-        self.point.n_nearest *= 2
-        return self._rescues <= RESCUES
 
     def report_end(self, monitor: Monitor | None, way: str, n_pivots: int) -> None:
         """A last record, of a search for the vertex without an iteration."""
@@ -448,7 +418,3 @@ class Relay:
         if gap <= max(SHARE * added, SMALLEST_SNAPSHOT_GAP):
             self._held = (point.snapshot(), self._lam) if added <= LARGEST_ADDED else None
             self._lam = None
-
-    def drop(self) -> None:
-        """Forget the iterate, from which the loop got stuck."""
-        self._held = None

@@ -22,7 +22,7 @@ method of Dantzig (1963) and Vanderbei (2020, chapter 7).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -117,33 +117,6 @@ class Atoms:
         return (self._code.T @ of_blocks).ravel()
 
 
-@dataclass(frozen=True)
-class Segment:
-    """Where bounds and costs go: at the beginning, and how much they change up to the end.
-
-    Bounds are 2 x (m + 2), upper and lower ones: of the components, of the total mass, and of an atom's mass.
-    """
-
-    bounds: FloatArray
-    change: FloatArray
-    cost: FloatArray
-    cost_change: FloatArray | None = None
-
-    @classmethod
-    def between(
-        cls, first: FloatArray, last: FloatArray, cost: FloatArray, *, first_mass: float = 1.0
-    ) -> Segment:
-        """From the bounds of the components at both ends (2 x m each)."""
-        atom = np.array([[1.0, np.inf], [1.0, 0.0]])
-        bounds, change = np.hstack([first, atom]), np.hstack([last - first, np.zeros((2, 2))])
-        bounds[:, -2], change[:, -2] = first_mass, 1.0 - first_mass
-        return cls(bounds, change, cost)
-
-    def at(self, fraction: float) -> FloatArray:
-        """The bounds at a fraction of the way."""
-        return self.bounds + fraction * self.change
-
-
 class Walk:
     """The state between pivots: a tableau, multipliers, slacks of atoms, and the room of what depends.
 
@@ -160,9 +133,19 @@ class Walk:
     _slack: FloatArray  # reduced costs of the atoms, zero where there is a row
     _k: int  # how many columns are in use
 
-    def __init__(self, atoms: Atoms, components: Components, vertex: Vertex, segment: Segment) -> None:
-        self._atoms, self._components, self._segment = atoms, components, segment
+    def __init__(
+        self,
+        atoms: Atoms,
+        components: Components,
+        vertex: Vertex,
+        bounds: tuple[FloatArray, FloatArray],
+        cost: FloatArray,
+    ) -> None:
+        """Begin at the vertex; bounds are those of both ends (2 x m, upper and lower ones)."""
+        self._atoms, self._components = atoms, components
+        self._cost, self._cost_change = cost, np.zeros(0)  # empty where costs stay
         self.fraction = 0.0
+        self._set_bounds(*bounds, 1.0)
         m, n = components.rows.shape
         # After the components the total mass and an atom, which are in no atom's moments.
         self._features = np.vstack([components.rows, np.zeros((2, n))])
@@ -188,26 +171,32 @@ class Walk:
             self._tableau[rows, : self._k],
         )
 
+    def _set_bounds(self, first: FloatArray, last: FloatArray, first_mass: float) -> None:
+        """Let bounds go from the first to the last ones; the total mass and a single one have theirs."""
+        others = np.array([[first_mass, np.inf], [first_mass, 0.0]])
+        self._bounds = np.hstack([first, others])
+        self._change = np.hstack([last - first, [[1.0 - first_mass, 0.0]] * 2])
+
     def forgive(self) -> None:
         """Move the bounds and costs of the beginning as far as the vertex violates them."""
-        rng, k, segment, m = np.random.default_rng(0), self._k, self._segment, self._of_atom - 1
+        rng, k, m = np.random.default_rng(0), self._k, self._of_atom - 1
         is_atom, active = self._row == self._of_atom, self._column[1:k]
         atoms = self._atom[is_atom]
         # 1) Bounds at which all masses are positive, and no other constraint is violated.
         mass = _lifted(self._room[1, is_atom])
         moments = self._atoms.entries(self._components.block, self._components.rows, atoms) @ mass
-        last = segment.bounds[:, :m]
+        last = self._bounds[:, :m]
         first = np.stack([np.maximum(last[0], moments), np.minimum(last[1], moments)])
         first += np.array(SIDES)[:, None] * JITTER * (0.5 + rng.random(first.shape))
         first[np.where(self._side[1:k] > 0.0, 0, 1), active] = moments[active]
         # 2) Costs at which all multipliers have the right sign, and no slack is negative.
         side = self._side[1:k]
         self._mu[1:k] = -side * _lifted(-side * self._mu[1:k])
-        slack = segment.cost - self._price(self._mu[:k])
+        slack = self._cost - self._price(self._mu[:k])
         change = np.minimum(slack, 0.0) - JITTER * (0.5 + rng.random(slack.size))
         change[atoms] = slack[atoms]
-        between = Segment.between(first, last, segment.cost - change, first_mass=float(mass.sum()))
-        self._segment = replace(between, cost_change=change)
+        self._cost, self._cost_change = self._cost - change, change
+        self._set_bounds(first, last, float(mass.sum()))
         self._measure()
 
     def pivots(self, most: int) -> Iterator[None]:
@@ -230,15 +219,16 @@ class Walk:
 
     def _next_event(self) -> tuple[bool, int] | None:
         """Go to where a row meets a bound, or a multiplier or slack vanishes; None at the end."""
-        k, change = self._k, self._segment.change
+        k, change, moves_costs = self._k, self._change, len(self._cost_change) > 0
         held = change[(self._side[:k] < 0.0).astype(np.intp), self._column[:k]]
-        speed = self._speed(self._tableau[:, :k] @ held)
+        rate = self._tableau[:, :k] @ held
+        speed = np.array((rate, -rate))
         speed[0] -= change[0, self._row]
         speed[1] += change[1, self._row]
         step, place = shortest(steps_to_zero(self._room, speed, NEGLIGIBLE).ravel())
         moves_row = True
-        if self._segment.cost_change is not None:
-            mu_rate, slack_rate = self._rates(self._segment.cost_change)
+        if moves_costs:
+            mu_rate, slack_rate = self._rates()
             to_column, column = self._first_to_vanish(mu_rate, -slack_rate)
             if to_column < step:
                 step, place, moves_row = to_column, column, False
@@ -247,21 +237,16 @@ class Walk:
         self.fraction += step
         speed *= step
         self._room -= speed
-        if self._segment.cost_change is not None:
+        if moves_costs:
             self._mu[:k] += step * mu_rate
             self._slack += step * slack_rate
         return moves_row, place
 
-    @staticmethod
-    def _speed(rate: FloatArray) -> FloatArray:
-        """How fast rows that change at these rates use up their room, below and above."""
-        return np.array((rate, -rate))
-
-    def _rates(self, cost_change: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _rates(self) -> tuple[FloatArray, FloatArray]:
         """How multipliers and slacks change with the costs."""
         rows = np.flatnonzero(self._row == self._of_atom)
-        mu_rate = cost_change[self._atom[rows]] @ self._tableau[rows, : self._k]
-        slack_rate = cost_change - self._price(mu_rate)
+        mu_rate = self._cost_change[self._atom[rows]] @ self._tableau[rows, : self._k]
+        slack_rate = self._cost_change - self._price(mu_rate)
         slack_rate[self._has_mass] = 0.0
         return mu_rate, slack_rate
 
@@ -294,7 +279,7 @@ class Walk:
         if place < k:
             direction = -float(self._side[place])
             across = self._width_of(self._column[place])
-        speed = self._speed(direction * column)
+        speed = direction * np.array((column, -column))
         step, met = shortest(steps_to_zero(self._room, speed, NEGLIGIBLE).ravel())
         if not np.isfinite(min(step, across)):
             raise ParametricSimplexError("nothing limits a step")
@@ -306,7 +291,7 @@ class Walk:
             self._exchange(r, SIDES[at], place, column, multiplier=0.0, moved=step)
 
     def _width_of(self, component: int) -> float:
-        upper, lower = self._segment.bounds[:, component] + self.fraction * self._segment.change[:, component]
+        upper, lower = self._bounds[:, component] + self.fraction * self._change[:, component]
         return float(upper - lower)
 
     def _column_at(self, place: int) -> FloatArray:
@@ -385,13 +370,11 @@ class Walk:
     def _measure(self) -> None:
         """Compute where rows, multipliers and slacks stand."""
         k, fraction = self._k, self.fraction
-        bounds, atoms = self._segment.at(fraction), self._atom[self._row == self._of_atom]
+        bounds, atoms = self._bounds + fraction * self._change, self._atom[self._row == self._of_atom]
         held = bounds[(self._side[:k] < 0.0).astype(np.intp), self._column[:k]]
         value = self._tableau[:, :k] @ held
         self._room = np.stack([bounds[0, self._row] - value, value - bounds[1, self._row]])
-        cost = self._segment.cost
-        if self._segment.cost_change is not None:
-            cost = cost + fraction * self._segment.cost_change
+        cost = self._cost + fraction * self._cost_change if len(self._cost_change) else self._cost
         self._mu[:k] = cost[atoms] @ self._tableau[self._row == self._of_atom, :k]
         self._has_mass = np.zeros(cost.size, dtype=np.bool_)
         self._has_mass[atoms] = True
@@ -403,7 +386,7 @@ def optimal_vertex(
     atoms: Atoms, components: Components, bounds: FloatArray, guess: Vertex, most_pivots: int
 ) -> tuple[Vertex, int]:
     """The vertex of the optimum within these bounds (2 x m), and the pivots that it took from the guess."""
-    walk = Walk(atoms, components, guess, Segment.between(bounds, bounds, atoms.cost))
+    walk = Walk(atoms, components, guess, (bounds, bounds), atoms.cost)
     walk.forgive()
     n_pivots = sum(1 for _ in walk.pivots(most_pivots))
     return walk.vertex, n_pivots

@@ -184,15 +184,14 @@ def solve_both_ways(
     return dgetrs(factor, pivots, right)[0], dgetrs(factor, pivots, cost, trans=1)[0]
 
 
-class DependentColumnsError(ArithmeticError):
-    """No rows of a matrix make a basis with all of its columns."""
+def independent_rows(matrix: FloatArray) -> IntArray | None:
+    """As many rows of a tall matrix as it has columns, chosen by partial pivoting, ascending.
 
-
-def independent_rows(matrix: FloatArray) -> IntArray:
-    """As many rows of a tall matrix as it has columns, chosen by partial pivoting, ascending."""
+    None where its columns depend on each other.
+    """
     _, pivots, info = dgetrf(matrix)
     if info > 0:
-        raise DependentColumnsError
+        return None
     order = np.arange(len(matrix))
     for i, pivot in enumerate(pivots):
         order[i], order[pivot] = order[pivot], order[i]
@@ -317,10 +316,8 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
     unit = columns / length[:, None]
     _, order, rank, _ = dpstrf(unit @ unit.T, tol=DEPENDENT)
     rows = np.sort(order[:rank] - 1)
-    try:
-        return rows, independent_rows((columns[rows] * weights).T)
-    except DependentColumnsError:
-        return nothing, nothing
+    basis = independent_rows((columns[rows] * weights).T)
+    return (nothing, nothing) if basis is None else (rows, basis)
 
 
 # Constraints with less room than this take part.
@@ -337,8 +334,7 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     For the signed coding with free masses. Masses that are larger than their multipliers are the atoms of a
     first basis, besides one with both labels alike. As many constraints are chosen by pivoting, with a
     preference for multipliers that are large compared to their slacks. From a gap of 1e-5 on that basis has
-    few mistakes. ``DependentColumnsError`` says that no constraints make a basis with these masses: the
-    optimum is degenerate.
+    few mistakes.
     """
     # 1) The masses.
     working, n = point.only, point.problem.n_instances
@@ -354,13 +350,16 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     spare, matrix, ratios = np.searchsorted(near, order), working.rows[near], ratios[:, near]
     ratio = ratios[:, spare].max(axis=0)
     weights = np.clip(ratio / ratio[k - 1], SMALLEST_WEIGHT, 1.0)
-    active = np.sort(spare[independent_rows(matrix[np.ix_(spare, instance)] * weights[:, None])])
+    chosen = independent_rows(matrix[np.ix_(spare, instance)] * weights[:, None])
+    if chosen is None:
+        return None  # the optimum is degenerate
+    active = np.sort(spare[chosen])
     # 3) Pivots to the optimal basis, and its pair.
     components = Components(np.arange(len(near)), np.zeros(len(near), dtype=np.intp), matrix)
-    atoms, chosen = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
+    atoms, guessed = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
     try:
         side = np.where(ratios[0, active] > ratios[1, active], 1.0, -1.0)
-        guess, most_pivots = Vertex(active, side, chosen), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
+        guess, most_pivots = Vertex(active, side, guessed), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
         bounds = working.target[near] + np.array([[1.0], [-1.0]])
         vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, most_pivots)
     except ParametricSimplexError:
@@ -394,7 +393,6 @@ class VertexSearch:
         # Pivots need dense rows, which is slow compared to iterations with sparse ones.
         is_free = problem.coding.n_blocks == 1 and not problem.marginal.is_known
         self._may_cross = is_free and not problem.features.is_sparse
-        self._is_degenerate = False
 
     def candidates(self, gap: float, *, is_near: bool) -> Iterator[tuple[str, Candidate]]:
         """What may be the vertex, with the name of the way that found it, the cheapest one first.
@@ -409,14 +407,10 @@ class VertexSearch:
             vertex = square_vertex(self._point.problem, self._point.only, face) if face.is_square else None
             if vertex is not None:
                 yield "square", vertex  # the face has no other vertex
-            elif seen or (is_near and face.surplus < -1) or self._is_degenerate:
+            elif seen or (is_near and face.surplus < -1):
                 yield from self.pushed()
         if self._may_cross and gap <= CROSSOVER_GAP:
-            self._may_cross = False
-            try:
-                vertex = crossed_vertex(self._point)
-            except DependentColumnsError:
-                self._is_degenerate, vertex = True, None
+            self._may_cross, vertex = False, crossed_vertex(self._point)
             if vertex is not None:
                 yield "parametric simplex", vertex
 

@@ -15,7 +15,6 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.interior_point.parametric_simplex import (
     Atoms,
     Components,
-    Segment,
     Vertex,
     Walk,
 )
@@ -80,7 +79,7 @@ class Homotopy:
         first, last = (
             np.stack([tau + lam, tau - lam]) for lam in (each[near.number] * jitter for each in radii)
         )
-        walk = Walk(self.atoms, near, vertex, Segment.between(first, last, self._cost))
+        walk = Walk(self.atoms, near, vertex, (first, last), self._cost)
         stops: list[Stop] = []
         for _ in walk.pivots(max_pivots):
             self.n_pivots += 1

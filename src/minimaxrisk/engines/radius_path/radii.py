@@ -170,9 +170,7 @@ def _solved(family: RadiusFamily, radius: float, relay: Relay | None) -> SolvedR
     if relay is not None and family.gap > GAP:
         settings = EngineSettings("interior-point", gap_tol=family.gap)
         solution = interior_approach(problem, settings, relay=relay)
-        if solution is None:
-            relay.drop()
-        elif not solution.interrupted:
+        if solution is not None and not solution.interrupted:
             solution.settle(problem, problem.objective)
             drop_small_coefficients(problem, solution, family.gap)
     if solution is None:
