@@ -21,7 +21,7 @@ from minimaxrisk import (
 from minimaxrisk._utils.interrupts import held_back, let_through
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import ball, first_order, instance_generation, moment_space
-from minimaxrisk.engines.interior_point import batch, engine, expected_loss
+from minimaxrisk.engines.interior_point import batch, engine
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, Solution
 from minimaxrisk.estimators import skeleton
@@ -243,7 +243,7 @@ def test_first_steps_that_find_nothing_do_not_lose_it(monkeypatch):
 
 def test_a_proof_is_not_finished(monkeypatch):
     problem, _ = problem_of(X, Y, 2)
-    monkeypatch.setattr(expected_loss, "step", lambda *_: interrupt())
+    monkeypatch.setattr(engine, "step", lambda *_: interrupt())
     with pytest.raises(KeyboardInterrupt):
         largest_expected_loss(problem, np.eye(2)[:, Y], np.arange(3))
 

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
 from minimaxrisk._utils.rounding import at_most
-from minimaxrisk.engines.radius_path import homotopy
+from minimaxrisk.engines.interior_point import parametric_simplex
+from minimaxrisk.engines.interior_point.parametric_simplex import ParametricSimplexError
 from minimaxrisk.engines.radius_path import radii as engine
-from minimaxrisk.engines.radius_path.homotopy import HomotopyError
 
 RADII = np.geomspace(0.2, 6.0, 4)
 
@@ -56,9 +56,9 @@ def always_afresh(monkeypatch):
     """As if no vertex could be followed."""
 
     def fail(*arguments, **options):
-        raise HomotopyError("on purpose")
+        raise ParametricSimplexError("on purpose")
 
-    monkeypatch.setattr(engine._Follower, "_follow", fail)
+    monkeypatch.setattr(engine._Follower, "go_to", fail)
 
 
 def test_coefficients_are_those_of_separate_fits(never_afresh, wide):
@@ -139,27 +139,27 @@ def test_bounds_hold_between_the_radii(n_classes, breakpoints):
 
 @pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
 def test_exchanges_of_rows_and_columns_leave_what_is_computed_afresh(monkeypatch, n_classes, coding):
-    real, n_checked = homotopy._Walk.pivot, 0
+    real, n_checked = parametric_simplex.Walk._exchange, 0
 
-    def pivot(walk):
+    def exchange(walk, *arguments, **options):
         nonlocal n_checked
-        real(walk)
+        real(walk, *arguments, **options)
         k, exchanged = walk._k, (walk._tableau.copy(), walk._row, walk._room.copy(), walk._mu.copy())
-        slack, atoms = walk._slack_of_atoms.copy(), np.argsort(walk.vertex.atoms)
+        slack, atoms = walk._slack.copy(), np.argsort(walk.vertex.atoms)
         inverse = walk.vertex.inverse
         walk._refresh(walk.vertex)
         tableau, row, room, mu = exchanged
         rows, afresh = np.argsort(row, kind="stable"), np.argsort(walk._row, kind="stable")
-        is_moment = np.sort(row) < len(walk.near.components)
+        is_moment = np.sort(row) < walk._of_atom
         assert walk._k == k
         assert np.allclose(walk.vertex.inverse[atoms], inverse[atoms], atol=1e-8)
         assert np.allclose(walk._tableau[afresh, :k][is_moment], tableau[rows, :k][is_moment], atol=1e-8)
         assert np.allclose(walk._room[:, afresh][:, is_moment], room[:, rows][:, is_moment], atol=1e-8)
         assert np.allclose(walk._mu[:k], mu[:k], atol=1e-8)
-        assert np.allclose(walk._slack_of_atoms, slack, atol=1e-8)
+        assert np.allclose(walk._slack, slack, atol=1e-8)
         n_checked += 1
 
-    monkeypatch.setattr(homotopy._Walk, "pivot", pivot)
+    monkeypatch.setattr(parametric_simplex.Walk, "_exchange", exchange)
     X, y = random_data(21, n=16, d=12, n_classes=n_classes)
     minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True, coding=coding)
     assert n_checked > 10

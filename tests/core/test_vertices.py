@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+import reference
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.engines.interior_point import engine, vertices
 from minimaxrisk.engines.interior_point.parametric_simplex import (
-    Basis,
+    Atoms,
+    Components,
     ParametricSimplexError,
-    optimal_basis,
+    Vertex,
+    optimal_vertex,
 )
-from minimaxrisk.engines.interior_point.vertices import (
-    DependentColumnsError,
-    first_basis,
-    independent_rows,
-)
+from minimaxrisk.engines.interior_point.vertices import independent_rows
 from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.engines.solution import EngineSettings, Solution
-from minimaxrisk.problem.problem import lower_bound, upper_bound, upper_bound_of_some
-from problems import problem_of, some_problem
+from minimaxrisk.problem.problem import upper_bound
+from problems import problem_of
 
 SETTINGS = EngineSettings("interior-point")
 
@@ -31,7 +28,7 @@ SETTINGS = EngineSettings("interior-point")
 def accurate_point(problem, monkeypatch, n_more=3):
     """An iterate that tells everything apart, and the coefficients of the optimum."""
     monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
-    found = engine._Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
+    found = engine.Search(problem, SETTINGS, Solution.trivial(problem, problem.objective))
     assert found.run(None) == "near"
     return found.point, full_lp(problem, problem.objective).mu
 
@@ -85,64 +82,73 @@ def test_dependent_masses_are_found():
 
 
 def random_program(rng, trial):
+    """Rows of features, the moments of a distribution with radii, and a guess of the vertex."""
     m, n = rng.integers(3, 20, 2)
-    A = rng.integers(-2, 3, (m, n)).astype(float) if trial % 3 == 0 else rng.standard_normal((m, n))
-    b = A @ rng.standard_normal(n) if trial % 2 else 2.0 * rng.standard_normal(m)
-    k = rng.integers(1, min(m, n) + 1)
-    guess = Basis(
-        rng.permutation(m)[:k], rng.choice([-1.0, 1.0], k), rng.permutation(n)[:k], rng.choice([-1.0, 1.0], k)
-    )
-    return A, b, guess
+    rows = rng.integers(-2, 3, (m, n)).astype(float) if trial % 3 == 0 else rng.standard_normal((m, n))
+    w = rng.dirichlet(np.ones(2 * n)).reshape(2, n)
+    tau, lam = rows @ (w[0] - w[1]), rng.uniform(0.05, 0.3) * np.abs(rows).max(axis=1)
+    atoms, components = Atoms(np.array([[1.0, -1.0]]), n), Components(np.arange(m), np.zeros(m, int), rows)
+    k = int(rng.integers(0, min(m, n) + 1))
+    active, chosen = np.sort(rng.permutation(m)[:k]), rng.choice([0, n], k) + rng.permutation(n)[:k]
+    chosen = np.append(chosen, 2 * n)
+    inverse = atoms.inverse_of(components.block[active], rows[active], chosen)
+    guess = Vertex(active, rng.choice([-1.0, 1.0], k), chosen, inverse)
+    return atoms, components, np.stack([tau + lam, tau - lam]), guess
 
 
-def test_parametric_simplex_finds_the_optimum_from_any_basis():
+def test_parametric_simplex_finds_the_optimum_from_any_guess():
     rng = np.random.default_rng(5)
-    n_solved, failed = 0, []
-    for trial in range(45):
-        A, b, guess = random_program(rng, trial)
-        n = A.shape[1]
-        rows = np.block([[A, -A], [-A, A]])
-        exact = linprog(np.ones(2 * n), A_ub=rows, b_ub=np.concatenate([b + 1.0, 1.0 - b]))
+    n_solved = n_singular = 0
+    for trial in range(60):
         try:
-            found, n_pivots = optimal_basis(A, b, guess, 300)
-        except ParametricSimplexError as error:
-            failed.append((exact.status, str(error)))
+            atoms, components, bounds, guess = random_program(rng, trial)
+        except ParametricSimplexError:
+            n_singular += 1
             continue
-        assert exact.status == 0
-        n_solved += 1
-        u, v = np.zeros(n), np.zeros(len(b))
-        square = A[np.ix_(found.rows, found.columns)]
-        u[found.columns] = np.linalg.solve(square, b[found.rows] + found.row_signs)
-        v[found.rows] = np.linalg.solve(square.T, found.column_signs)
-        assert np.abs(u).sum() == pytest.approx(exact.fun, abs=1e-7)
-        assert (np.abs(A @ u - b) <= 1.0 + 1e-8).all()
-        assert (np.abs(v @ A) <= 1.0 + 1e-8).all()
-        # From its own optimum it takes no pivot.
-        assert optimal_basis(A, b, found, 0)[1] == 0
+        n = atoms.n
+        entries = atoms.entries(components.block, components.rows, np.arange(2 * n + 1))
+        exact = linprog(
+            atoms.cost[: 2 * n + 1],
+            A_ub=np.vstack([entries, -entries]),
+            b_ub=np.concatenate([bounds[0], -bounds[1]]),
+            A_eq=np.ones((1, 2 * n + 1)),
+            b_eq=[1.0],
+        )
+        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, 300)
+        held = np.where(vertex.side > 0.0, bounds[0, vertex.active], bounds[1, vertex.active])
+        mass = vertex.inverse @ np.append(1.0, held)
+        moments = entries[:, np.minimum(vertex.atoms, 2 * n)] @ mass
+        assert atoms.cost[vertex.atoms] @ mass == pytest.approx(exact.fun, abs=1e-9)
+        assert (mass >= -1e-9).all()
+        assert ((bounds[1] - 1e-9 <= moments) & (moments <= bounds[0] + 1e-9)).all()
+        # From its own optimum it takes no pivot, but for ties.
+        assert optimal_vertex(atoms, components, bounds, vertex, 5)[1] <= 2
         if n_pivots > 0:
             with pytest.raises(ParametricSimplexError, match="too many"):
-                optimal_basis(A, b, guess, n_pivots - 1)
-    assert n_solved > 25
-    # The others have no optimum, or a first basis that is none.
-    assert len(failed) > 3
-    assert all(status == 2 or "singular" in message for status, message in failed)
+                optimal_vertex(atoms, components, bounds, guess, n_pivots - 1)
+        n_solved += 1
+    assert n_solved > 40
+    assert n_solved + n_singular == 60
 
 
-def test_where_highs_takes_too_many_pivots_the_gap_is_kept(monkeypatch):
-    """The history says that there is no vertex, and why."""
-    for way in ("candidates", "pushed"):
-        monkeypatch.setattr(vertices.VertexSearch, way, lambda self, *given, **options: iter(()))
-    problem = some_problem(12, n=60, d=300)
-    optimum = engine.interior_point(problem, SETTINGS)
-    assert optimum.history[-1]["vertex"] == "HiGHS"
-    monkeypatch.setattr(engine, "MOST_PIVOTS", 3)
-    monkeypatch.setattr(engine, "EXTRA_ITERATIONS", 0)
-    stopped = engine.interior_point(problem, replace(SETTINGS, gap_tol=5e-4))
-    last = stopped.history[-1]
-    assert (last["vertex"], last["n_pivots"]) == ("HiGHS gave up", 3)
-    assert stopped.converged
-    assert stopped.upper - stopped.lower <= 5e-4
-    assert stopped.lower <= optimum.upper + 1e-12 <= stopped.upper + 2e-12
+@pytest.mark.parametrize("way", ["not by HiGHS", "HiGHS gave up", "HiGHS"])
+def test_the_history_says_how_the_search_for_a_vertex_ended(monkeypatch, way):
+    """Without a vertex the gap is kept."""
+    for name in ("candidates", "pushed"):
+        monkeypatch.setattr(vertices.VertexSearch, name, lambda self, *given, **options: iter(()))
+    rng, settings = np.random.default_rng(12), SETTINGS
+    X, labels = reference.random_problem(rng, 60, 300, 2)
+    problem = problem_of(X, labels, 2, marginal_is_known=way != "not by HiGHS")[0]
+    if way == "HiGHS gave up":
+        monkeypatch.setattr(engine, "most_pivots", lambda problem: 3)
+        monkeypatch.setattr(engine, "EXTRA_ITERATIONS", 0)
+        settings = EngineSettings("interior-point", gap_tol=5e-4)
+    found = engine.interior_point(problem, settings)
+    optimum = full_lp(problem, problem.objective).upper
+    assert found.history[-1]["vertex"] == way
+    assert found.converged
+    assert found.lower <= optimum + 1e-12 <= found.upper + 2e-12
+    assert found.upper - found.lower <= settings.gap_tol
 
 
 def test_records_of_a_model_tell_the_way():
@@ -164,36 +170,4 @@ def test_independent_rows_are_independent():
 
 
 def test_columns_that_depend_on_each_other_have_no_basis():
-    with pytest.raises(DependentColumnsError):
-        independent_rows(np.ones((5, 2)))
-
-
-def test_a_first_basis_leaves_out_the_mass_that_vanishes_first():
-    """Columns that sum to zero, as centred data have them: all masses may move by the same amount."""
-    rng = np.random.default_rng(0)
-    matrix = rng.standard_normal((9, 6))
-    matrix -= matrix.mean(axis=1, keepdims=True)
-    masses = np.array([0.3, -0.2, 0.4, -0.05, 0.1, 0.6])
-    rows, columns = first_basis(matrix, masses)
-    assert columns.tolist() == [0, 1, 2, 4, 5]
-    assert np.linalg.cond(matrix[np.ix_(rows, columns)]) < 1e3
-    for size in range(1, 6):
-        with pytest.raises(DependentColumnsError):
-            first_basis(np.zeros((7, size)), np.ones(size))
-
-
-def test_where_every_instance_carries_mass_the_crossover_finds_a_vertex(monkeypatch):
-    """With many features and classes of equal size the masses of the optimum are not unique."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(16) % 2
-    problem = problem_of(rng.standard_normal((16, 800)), labels, 2, coding="signed")[0]
-    point, exact = accurate_point(problem, monkeypatch)
-    assert point.face().is_positive.any(axis=0).all()
-    assert 0 not in point.face().components  # the intercept's column would make the matrix regular
-    vertex = vertices.crossed_vertex(point)
-    stage = vertex.stage
-    assert len(stage.components) == 15
-    upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
-    inside = lower_bound(problem, problem.objective, vertex.distribution)
-    assert upper == pytest.approx(upper_bound(problem, problem.objective, exact), abs=1e-9)
-    assert inside.bound == pytest.approx(upper, abs=1e-9)
+    assert independent_rows(np.ones((5, 2))) is None

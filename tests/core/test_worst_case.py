@@ -81,7 +81,7 @@ def generated(monkeypatch):
 @pytest.fixture
 def coarse(generated, monkeypatch):
     """It leaves large violations."""
-    monkeypatch.setattr(worst_case_module, "EPSILON_ALONE", COARSE.epsilon)
+    monkeypatch.setattr(worst_case_module, "EPSILON", COARSE.epsilon)
 
 
 @pytest.mark.parametrize("rule", ["randomized", "predict"])

@@ -14,20 +14,13 @@ second order of the distance along the predictor from g.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterable
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk._utils.interrupts import let_through
-from minimaxrisk._utils.positive_definite import cholesky_solve
-from minimaxrisk.engines.interior_point.sides import (
-    FactorsOfClasses,
-    KnownEpigraphSide,
-    KnownSide,
-    Side,
-    factor_with_diagonal,
-)
+from minimaxrisk.engines.interior_point.sides import Coupling
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.systems import system_class
 from minimaxrisk.engines.solution import Enough, Monitor, Solution, Stage, is_stuck
@@ -137,7 +130,7 @@ class BallPoint:
 
     def factorise(self, ratio: FloatArray) -> BoolArray:
         self._ratio, kappa = ratio, self._theta / self._distance
-        coupling = GramCoupling(kappa * self._problem.gram)
+        coupling = GramCoupling(kappa * self._problem.gram, self._problem.shape[0])
         failed = self.system.factorise(coupling, ratio[:, :-1], -self._theta * self._pull[None])
         if not failed[0]:
             self._response = self.system.respond(self._pull[None])
@@ -178,30 +171,12 @@ class BallPoint:
         self._measure()
 
 
-class GramCoupling:
+class GramCoupling(Coupling):
     """The coupling of all instances by a multiple of the kernel matrix, the same in every block."""
 
-    def __init__(self, gram: FloatArray) -> None:
-        self._gram = gram
+    def __init__(self, gram: FloatArray, n_blocks: int) -> None:
+        super().__init__(1)
+        self._gram, self._n_blocks = gram, n_blocks
 
-    def _copies(self, n_blocks: int) -> list[FloatArray]:
-        return [np.asfortranarray(np.tril(self._gram)) for _ in range(n_blocks)]
-
-    def diagonal(self, stiffness: FloatArray) -> Side:
-        return Side([partial(_GramSide, self._copies(1)[0], stiffness[0, 0])])
-
-    def epigraph(self, lower: FloatArray, upper: FloatArray) -> Side:
-        return Side([partial(FactorsOfClasses, self._copies(lower.shape[1]), lower[0], upper[0])])
-
-    def known_epigraph(self, lower: FloatArray, upper: FloatArray) -> KnownSide:
-        return KnownSide([partial(KnownEpigraphSide, self._copies(lower.shape[1]), lower[0], upper[0])])
-
-
-class _GramSide:
-    """The factor of one matrix."""
-
-    def __init__(self, matrix: FloatArray, stiffness: FloatArray) -> None:
-        self._factor = factor_with_diagonal(matrix, stiffness)
-
-    def solve(self, right: FloatArray) -> tuple[FloatArray, None]:
-        return cholesky_solve(self._factor, right[0])[None], None
+    def matrices(self, i: int) -> Iterable[FloatArray]:
+        return (np.asfortranarray(np.tril(self._gram)) for _ in range(self._n_blocks))

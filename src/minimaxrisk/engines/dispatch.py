@@ -7,19 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
 from minimaxrisk.engines.first_order import first_order, first_order_approach
 from minimaxrisk.engines.forecast import Forecast
 from minimaxrisk.engines.instance_generation import generates_instances, instance_generation
 from minimaxrisk.engines.interior_point.batch import Found, batch_size, can_share, solve_together
-from minimaxrisk.engines.interior_point.engine import (
-    interior_approach,
-    interior_bounds,
-    interior_point,
-    most_pivots,
-)
+from minimaxrisk.engines.interior_point.engine import interior_approach, interior_point, most_pivots
 from minimaxrisk.engines.moment_space import is_for_moment_space, moment_space
 from minimaxrisk.engines.paper import (
     by_columns,
@@ -86,8 +81,12 @@ def _by_linear_programs(problem: Box, settings: EngineSettings, limit: TimeLimit
     """With all components at once (``"full-lp"``) or generated."""
     if settings.solver == "full-lp":
         return full_lp(problem, problem.objective, monitor=limit, deadline=limit.deadline)
+    first = settings.initial_features
     with let_through():  # nothing is found yet
-        start = _first_components(problem, settings)
+        if isinstance(first, str):
+            start = (by_first_order if first == "first-order" else by_correlation)(problem, settings.n_max)
+        else:
+            start = by_columns(problem, np.asarray(first))
     return constraint_generation(
         problem,
         problem.objective,
@@ -119,11 +118,7 @@ def bound_minimax_risks(problems: Sequence[Box], settings: EngineSettings, enoug
     Or as near as the settings let the solver come. Bounds do not depend on the other problems. Radii of zero
     are widened a little by the interior point, and the bounds are those of the wider set.
     """
-    settings = replace(settings, is_gap_given=True)
-    return [
-        _bounds_alone(_with_own_values(problem), settings, enough) if found is None else found.bounds
-        for problem, found in zip(problems, _together(problems, settings, enough), strict=True)
-    ]
+    return [found.bounds for found in _approached(problems, settings, enough)]
 
 
 def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) -> list[FloatArray]:
@@ -131,14 +126,15 @@ def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) ->
 
     They do not depend on the other problems. Few of those of the interior point are exactly zero.
     """
+    found = _approached(problems, settings, Enough(settings.gap_tol))
+    return [one.stage.expand(*problem.shape) for one, problem in zip(found, problems, strict=True)]
+
+
+def _approached(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Found]:
     settings = replace(settings, is_gap_given=True)
     return [
-        _approach_alone(_with_own_values(problem), settings)
-        if found is None
-        else found.stage.expand(*problem.shape)
-        for problem, found in zip(
-            problems, _together(problems, settings, Enough(settings.gap_tol)), strict=True
-        )
+        _solved_alone(_with_own_values(problem), settings, enough) if found is None else found
+        for problem, found in zip(problems, _together(problems, settings, enough), strict=True)
     ]
 
 
@@ -172,41 +168,21 @@ def _with_own_values(problem: Box) -> Box:
     return problem if features is problem.features else replace(problem, features=features)
 
 
-def _bounds_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Bounds:
-    if _is_for_interior_point(problem, settings) and not generates_instances(problem):
-        return interior_bounds(problem, settings, enough, TimeLimit(settings.max_seconds))
-    solution = _solved_alone(problem, settings, enough)
-    return Bounds(solution.lower, solution.upper)
-
-
-def _approach_alone(problem: Box, settings: EngineSettings) -> FloatArray:
-    near = None
-    if _is_for_interior_point(problem, settings) and not generates_instances(problem):
-        near = interior_approach(problem, settings, TimeLimit(settings.max_seconds))
-    if near is None:
-        near = _solved_alone(problem, settings, Enough(settings.gap_tol))
-    if near.interrupted:
-        raise KeyboardInterrupt
-    return near.mu
-
-
-def _solved_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Solution:
-    """What a solver has found as soon as its bounds are enough."""
+def _solved_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Found:
+    """Return a pair whose bounds are ``enough``, by the cheapest way there."""
+    solver, found = _solver_for(problem, settings), None
     limit = TimeLimit(settings.max_seconds, enough.stops)
-    if _is_for_interior_point(problem, settings) and generates_instances(problem):
-        solution = instance_generation(problem, settings, limit, enough)
-    elif _solver_for(problem, settings) == "first-order":
-        solution = first_order_approach(problem, settings, limit)
-    else:
-        solution = solve_minimax_risk(problem, settings, limit)
-    if solution.interrupted:
+    if solver == "interior-point" and not is_for_moment_space(problem):
+        if generates_instances(problem):
+            found = instance_generation(problem, settings, limit, enough)
+        else:
+            found = interior_approach(problem, settings, TimeLimit(settings.max_seconds), enough=enough)
+    if found is None:
+        engine = first_order_approach if solver == "first-order" else solve_minimax_risk
+        found = engine(problem, settings, limit)
+    if found.interrupted:
         raise KeyboardInterrupt
-    return solution
-
-
-def _is_for_interior_point(problem: Box, settings: EngineSettings) -> bool:
-    """Whether the interior point goes by matrices of instances."""
-    return _solver_for(problem, settings) == "interior-point" and not is_for_moment_space(problem)
+    return Found.of(found.stage, problem, found.lower)
 
 
 def _solver_for(problem: Box, settings: EngineSettings) -> str:
@@ -253,10 +229,3 @@ def _remark_on_first_order(problem: Box, settings: EngineSettings, solution: Sol
         "bounds are valid; a larger gap_tol or radius is reached sooner, a larger max_iter brings them "
         f"closer together{exact}"
     )
-
-
-def _first_components(problem: Box, settings: EngineSettings) -> IntArray:
-    if isinstance(settings.initial_features, str):
-        by_name = {"correlation": by_correlation, "first-order": by_first_order}
-        return by_name[settings.initial_features](problem, settings.n_max)
-    return by_columns(problem, np.asarray(settings.initial_features))

@@ -219,23 +219,6 @@ class Stage:
 NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
 
 
-def indifferent(problem: Box) -> FloatArray | None:
-    """Labels independent of instances, where their moments are zero as in the signed coding; else None."""
-    distribution = np.full_like(problem.centre, 1.0 / len(problem.centre)) * problem.centre.sum(axis=0)
-    return None if problem.coding.encode(distribution).any() else distribution
-
-
-def always_one_class(problem: Box) -> Stage | None:
-    """Always naming the most common class, where an intercept per class can say so.
-
-    Its bound is one minus the class's smallest mass in the set. Where labels are noise nothing is better.
-    """
-    if problem.coding.name != "one-hot" or not problem.scale.has_intercept:
-        return None
-    largest = int(np.argmax(problem.centre.sum(axis=1)))
-    return Stage(np.array([largest * problem.shape[1]]), np.ones(1))
-
-
 @dataclass
 class Solution:
     """The best certified pair so far, and how it was found."""
@@ -261,6 +244,25 @@ class Solution:
         upper = upper_bound_of_some(problem, objective, NOTHING.components, NOTHING.values)
         lower = objective.value(problem.centre)
         return cls(problem.shape, NOTHING, upper, problem.centre.copy(), lower)
+
+    @classmethod
+    def without_features(cls, problem: Box, objective: Objective) -> Solution:
+        """The best pair without features; where labels are noise none is better.
+
+        Labels independent of instances, where their moments are zero as in the signed coding; and always
+        naming the most common class, where an intercept per class can say so.
+        """
+        best, centre = cls.trivial(problem, objective), problem.centre
+        independent = np.full_like(centre, 1.0 / len(centre)) * centre.sum(axis=0)
+        if not problem.coding.encode(independent).any():
+            inside = lower_bound(problem, objective, independent, 0.0)
+            best.offer_distribution(inside.distribution, inside.bound)
+        elif problem.scale.has_intercept:
+            largest = int(np.argmax(centre.sum(axis=1)))
+            stage = Stage(np.array([largest * problem.shape[1]]), np.ones(1))
+            upper = upper_bound_of_some(problem, objective, stage.components, stage.values)
+            best.offer_stage(stage, upper)
+        return best
 
     @property
     def mu(self) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk.engines.interior_point.expected_loss import EPSILON_ALONE, N_MAX, largest_loss
+from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.paper import constraint_generation
 from minimaxrisk.guarantees.certified import ColumnRule, Estimator
 from minimaxrisk.guarantees.posed_fit import (
@@ -28,6 +28,9 @@ from minimaxrisk.samples.validation import TrainingData
 
 # Components of the first program, per instance and block: a vertex has one at most, an average many more.
 STARTS_PER_INSTANCE = 4
+# Columns that HiGHS takes in a round, and violations that it leaves. They must be far less than a radius: the
+# proof is a distribution of the set, and one that is outside moves by as much of a radius as it is outside.
+N_MAX, EPSILON = 100, 1e-9
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ def largest_expected_loss(problem: Box, loss: FloatArray, start: IntArray) -> Wo
     objective = ExpectedLoss(loss, problem.marginal)
     solution = largest_loss(problem, objective)
     if solution is None:
-        solution = constraint_generation(problem, objective, start, n_max=N_MAX, epsilon=EPSILON_ALONE)
+        solution = constraint_generation(problem, objective, start, n_max=N_MAX, epsilon=EPSILON)
     if solution.interrupted:
         raise KeyboardInterrupt
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.

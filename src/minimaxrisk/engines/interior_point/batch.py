@@ -15,18 +15,17 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk.engines.interior_point.box import BoxIterates, working_set_size
+from minimaxrisk.engines.interior_point.engine import widened
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.solution import (
-    NOTHING,
     Bounds,
     EngineSettings,
     Enough,
+    Solution,
     Stage,
-    always_one_class,
-    indifferent,
     is_stuck,
 )
-from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
+from minimaxrisk.problem.problem import Box, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 # Problems with more instances gain nothing: their time is that of linear algebra. With three classes and 60
@@ -69,6 +68,14 @@ class Found:
     stage: Stage
     bounds: Bounds
 
+    @classmethod
+    def of(cls, stage: Stage, problem: Box, lower: float) -> Found:
+        """Prove the upper bound afresh; where constraints were widened, for the wider set."""
+        problem, used = widened(problem), np.flatnonzero(stage.values)
+        stage = Stage(stage.components[used], stage.values[used])
+        upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
+        return cls(stage, Bounds(lower, upper))
+
 
 def solve_together(problems: Sequence[Box], enough: Enough) -> list[Found | None]:
     """For each problem coefficients and bounds that are ``enough``, or None if it got stuck.
@@ -86,18 +93,9 @@ class _Loop:
         self._found: list[Found | None] = [None] * len(problems)
         self._points = BoxIterates(problems, in_batch=True)
         self._which = np.arange(len(problems))
-        self._stages = [always_one_class(problem) or NOTHING for problem in problems]
-        self._upper = np.array(
-            [
-                upper_bound_of_some(each, each.objective, stage.components, stage.values)
-                for each, stage in zip(problems, self._stages, strict=True)
-            ]
-        )
-        self._lower = np.zeros(len(problems))
-        for i, problem in enumerate(problems):
-            w = indifferent(problem)
-            if w is not None:
-                self._lower[i] = lower_bound(problem, problem.objective, w, 0.0).bound
+        begun = [Solution.without_features(problem, problem.objective) for problem in problems]
+        self._stages = [each.stage for each in begun]
+        self._upper, self._lower = np.array([(each.upper, each.lower) for each in begun]).T
         self._gaps: list[FloatArray] = []
 
     def run(self) -> list[Found | None]:
@@ -130,11 +128,8 @@ class _Loop:
 
     def _write_down(self, has_enough: BoolArray) -> None:
         for i in np.flatnonzero(has_enough).tolist():
-            problem, stage = self._points.problems[i], self._stages[i]
-            used = np.flatnonzero(stage.values)
-            stage = Stage(stage.components[used], stage.values[used])
-            upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
-            self._found[self._which[i]] = Found(stage, Bounds(float(self._lower[i]), upper))
+            problem, lower = self._points.problems[i], float(self._lower[i])
+            self._found[self._which[i]] = Found.of(self._stages[i], problem, lower)
 
     def _leave_out(self, is_done: BoolArray) -> None:
         kept = np.flatnonzero(~is_done)

@@ -27,9 +27,9 @@ Triangles are lower ones in Fortran order. A side belongs to one problem; ``Side
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsyrk, dtrsm
@@ -45,12 +45,13 @@ from minimaxrisk._utils.positive_definite import (
 from minimaxrisk.matrices.moment_constraints import WorkingSet
 
 # Constraints per instance (those of all blocks together) up to which the moment side takes fewer operations.
-MOMENT_SIDE_SIGNED, MOMENT_SIDE_ONE_HOT = 0.8, 0.6
-# How far apart the two values of R u may be in the end, and up to which difference nothing is corrected,
-# relative to the largest of them; and the most corrections.
-LARGEST_DISAGREEMENT, SMALL, MOST_CORRECTIONS = 1e-4, 1e-10, 3
-# Where B exceeds the rest of its matrix by this factor, a subtraction would lose as many digits.
-STIFF = 1e5
+MOMENT_SIDE = 0.7
+# How far apart the two values of R u may be in the end, relative to the largest of them.
+LARGEST_DISAGREEMENT = 1e-4
+# Up to which difference nothing is corrected.
+SMALL = 1e-10
+# The most corrections.
+MOST_CORRECTIONS = 3
 
 # How the positions of each problem's working set change with a step, where that is known better than by a
 # sum over instances.
@@ -61,13 +62,12 @@ class DigitsLostError(ArithmeticError):
     """Rounding errors are as large as the step."""
 
 
-# Makes the side of one problem. Its ``solve`` takes one right-hand side (diagonal) or two (epigraph), and
-# returns the solution and how positions change where that is known.
-MakeSide = Callable[[], Any]
-
-
 class Side:
     """The sides of several problems, whose systems are solved one after the other.
+
+    Each problem has a cheap side while that keeps enough digits, and from then on the accurate one. Their
+    ``solve`` takes one right-hand side (diagonal) or two (epigraph), and returns the solution and how
+    positions change where that is known.
 
     Attributes
     ----------
@@ -75,14 +75,31 @@ class Side:
         The problems whose matrices could not be factorised; their solutions are not numbers.
     """
 
-    def __init__(self, makers: Iterable[MakeSide]) -> None:
-        self._sides: list[Any] = []
-        for make in makers:
-            try:
-                self._sides.append(make())
-            except FactorisationError:
-                self._sides.append(None)
+    def __init__(
+        self,
+        coupling: Coupling,
+        accurate: Callable[..., Any],
+        cheap: Callable[..., Any] | None,
+        *diagonals: FloatArray,
+    ) -> None:
+        self._coupling, self._accurate, self._cheap = coupling, accurate, cheap
+        self._diagonals = diagonals
+        self._sides = [self._made(i) for i in range(len(diagonals[0]))]
         self.failed: BoolArray = np.array([side is None for side in self._sides])
+
+    def _made(self, i: int) -> Any:
+        """The side of one problem; None where its matrix cannot be factorised."""
+        coupling, diagonals = self._coupling, [each[i] for each in self._diagonals]
+        few = None if self._cheap is None else coupling.constraints(i, diagonals[0].shape[1])
+        try:
+            if few is not None and self._cheap is not None:
+                try:
+                    return self._cheap(*few, *diagonals)
+                except FactorisationError:
+                    coupling.has_lost_digits[i] = True
+            return self._accurate(coupling.matrices(i), *diagonals)
+        except FactorisationError:
+            return None
 
     def solve(self, *right: FloatArray) -> tuple[FloatArray, Moved]:
         """Solve for right-hand sides whose first axis counts problems.
@@ -93,22 +110,20 @@ class Side:
         return stacked([each[0] for each in found]), [each[1] for each in found]
 
     def _solved(self, i: int, *right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        side = self._sides[i]
-        if side is not None:
+        if self._sides[i] is not None:
             try:
-                solution, moved = side.solve(*right)
+                solution, moved = self._sides[i].solve(*right)
                 return solution, moved
-            except FactorisationError:
-                self._sides[i] = None
+            except DigitsLostError:
+                # The matrices of later iterations are worse.
+                self._coupling.has_lost_digits[i] = True
+                self._sides[i] = self._made(i)
+                return self._solved(i, *right)
         shape = right[0].shape if len(right) == 1 else (2, *right[0].shape)
         return np.full(shape, np.nan), None
 
-
-class KnownSide(Side):
-    """The sides of problems with known masses of instances."""
-
     def corrected(self, steps: FloatArray, excess: FloatArray | float) -> FloatArray:
-        """Return the steps (P x 2 x K x n) with multipliers of the masses, which then lose ``excess``."""
+        """Return the steps (P x 2 x K x n) with multipliers of known masses, which then lose ``excess``."""
         too_much = np.broadcast_to(excess, (len(steps), steps.shape[3]))
         corrected = np.full_like(steps, np.nan)
         for i, side in enumerate(self._sides):
@@ -117,102 +132,58 @@ class KnownSide(Side):
         return corrected
 
 
-class Coupling(Protocol):
-    """What constraints on moments add to the Newton systems of instances."""
+class Coupling(ABC):
+    """What constraints on moments add to the Newton systems of instances: a matrix G for each block.
+
+    Attributes
+    ----------
+    has_lost_digits : array of shape (P,)
+        The problems that go on with accurate sides.
+    """
+
+    def __init__(self, n_problems: int) -> None:
+        self.has_lost_digits = np.zeros(n_problems, dtype=np.bool_)
+
+    @abstractmethod
+    def matrices(self, i: int) -> Iterable[FloatArray]:
+        """Yield the lower triangles of G, which may be overwritten, of one problem."""
+
+    def constraints(self, i: int, n: int) -> tuple[WorkingSet, FloatArray] | None:
+        """Return the constraints with their weights, where they are few beside n instances."""
+        return None
 
     def diagonal(self, stiffness: FloatArray) -> Side:
         """Return factors of ``E + G`` with the diagonals E (P x B x n)."""
-        ...
+        return Side(self, DiagonalInstanceSide, DiagonalMomentSide, stiffness)
 
     def epigraph(self, lower: FloatArray, upper: FloatArray) -> Side:
         """Return factors of the one-hot coding's matrices with the diagonals A and B (P x K x n each)."""
-        ...
+        return Side(self, FactorsOfClasses, EpigraphMomentSide, lower, upper)
 
-    def known_epigraph(self, lower: FloatArray, upper: FloatArray) -> KnownSide:
+    def known_epigraph(self, lower: FloatArray, upper: FloatArray) -> Side:
         """Return the same with known masses of instances."""
-        ...
+        return Side(self, KnownEpigraphSide, None, lower, upper)
 
 
-class BoxCoupling:
+class BoxCoupling(Coupling):
     """The coupling by working sets of moment constraints."""
-
-    def __init__(self, n_problems: int) -> None:
-        self._has_lost_digits = np.zeros(n_problems, dtype=np.bool_)
-        self._working: Sequence[WorkingSet] = ()
-        self._weights = np.empty((n_problems, 0))
 
     def keep(self, places: IntArray) -> None:
         """Forget all other problems."""
-        self._has_lost_digits = self._has_lost_digits[places]
+        self.has_lost_digits = self.has_lost_digits[places]
 
     def at(self, working: Sequence[WorkingSet], weights: FloatArray) -> BoxCoupling:
         """Take the working sets and the weights D of the current iterates (P x |Q|)."""
         self._working, self._weights = working, weights
         return self
 
-    def diagonal(self, stiffness: FloatArray) -> Side:
-        is_cheap = self._weights.shape[1] < MOMENT_SIDE_SIGNED * stiffness.shape[2]
-        return self._sides(DiagonalMomentSide if is_cheap else None, DiagonalInstanceSide, stiffness)
+    def matrices(self, i: int) -> Iterable[FloatArray]:
+        working = self._working[i]
+        return (working.gram(block, self._weights[i]) for block in range(len(working.parts)))
 
-    def epigraph(self, lower: FloatArray, upper: FloatArray) -> Side:
-        is_cheap = self._weights.shape[1] < MOMENT_SIDE_ONE_HOT * lower.shape[2]
-        return self._sides(EpigraphMomentSide if is_cheap else None, EpigraphInstanceSide, lower, upper)
-
-    def known_epigraph(self, lower: FloatArray, upper: FloatArray) -> KnownSide:
-        return KnownSide(
-            partial(KnownEpigraphSide.of_working_set, *each)
-            for each in zip(self._working, self._weights, lower, upper, strict=True)
-        )
-
-    def _sides(
-        self, cheap: Callable[..., Any] | None, accurate: Callable[..., Any], *diagonals: FloatArray
-    ) -> Side:
-        arguments = enumerate(zip(self._working, self._weights, *diagonals, strict=True))
-        if cheap is None:
-            return Side(partial(accurate, *each) for _, each in arguments)
-        return Side(
-            partial(accurate, *each)
-            if self._has_lost_digits[i]
-            else partial(_Cautious, partial(cheap, *each), partial(accurate, *each), self._lose_digits, i)
-            for i, each in arguments
-        )
-
-    def _lose_digits(self, i: int) -> None:
-        self._has_lost_digits[i] = True
-
-
-class _Cautious:
-    """The cheap side of one problem while it keeps enough digits, from then on the accurate one."""
-
-    def __init__(
-        self,
-        cheap: MakeSide,
-        accurate: MakeSide,
-        tell: Callable[[int], None],
-        place: int,
-    ) -> None:
-        self._accurate, self._tell, self._place = accurate, tell, place
-        try:
-            self._side, self._is_cheap = cheap(), True
-        except FactorisationError:
-            self._change()
-
-    def _change(self) -> None:
-        # The matrices of later iterations are worse.
-        self._tell(self._place)
-        self._side, self._is_cheap = self._accurate(), False
-
-    def solve(self, *right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        if self._is_cheap:
-            try:
-                return self._solved(*right)
-            except DigitsLostError:
-                self._change()
-        return self._solved(*right)
-
-    def _solved(self, *right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-        solution, moved = self._side.solve(*right)
-        return solution, moved
+    def constraints(self, i: int, n: int) -> tuple[WorkingSet, FloatArray] | None:
+        is_cheap = len(self._weights[i]) < MOMENT_SIDE * n and not self.has_lost_digits[i]
+        return (self._working[i], self._weights[i]) if is_cheap else None
 
 
 class MomentSide:
@@ -264,20 +235,15 @@ class MomentSide:
 class DiagonalInstanceSide:
     """A Cholesky factor of n x n for each block."""
 
-    def __init__(self, working: WorkingSet, weights: FloatArray, stiffness: FloatArray) -> None:
-        self._factors = [
-            factor_with_diagonal(working.gram(block, weights), own) for block, own in enumerate(stiffness)
-        ]
+    def __init__(self, matrices: Iterable[FloatArray], stiffness: FloatArray) -> None:
+        self._factors = []
+        for matrix, own in zip(matrices, stiffness, strict=True):
+            diagonal = diagonal_of(matrix)
+            diagonal += own
+            self._factors.append(cholesky(matrix))
 
     def solve(self, right: FloatArray) -> tuple[FloatArray, None]:
         return _solved(self._factors, right), None
-
-
-def factor_with_diagonal(matrix: FloatArray, more: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a matrix, which is overwritten, with more on its diagonal."""
-    diagonal = diagonal_of(matrix)
-    diagonal += more
-    return cholesky(matrix)
 
 
 def _solved(factors: Sequence[FloatArray], right: FloatArray) -> FloatArray:
@@ -301,11 +267,7 @@ class DiagonalMomentSide:
 class FactorsOfClasses:
     """K factors of n x n and one for r; the lower triangles of G, with zeros above, are overwritten.
 
-    Without r every class has M = G + A + B, and r the sum of the Schur complements ``B - B M^-1 B``. That
-    subtracts nearly equal numbers where B is by far the largest term, on T. There z = w - r takes the
-    place of w, whose complement is ``(G + A) - (G + A) M^-1 (G + A)``, and the two subtract little:
-
-        T, T: (G + A) - W'W,  W = L^-1 (G + A),  M = L L';      elsewhere: B - B M^-1 B.
+    Without r every class has M = G + A + B, and r the sum of the Schur complements ``B - B M^-1 B``.
     """
 
     def __init__(self, matrices: Iterable[FloatArray], lower: FloatArray, upper: FloatArray) -> None:
@@ -313,66 +275,31 @@ class FactorsOfClasses:
         self._upper = upper
         schur = np.zeros((n, n), order="F")
         diagonal_of(schur)[:] = upper.sum(axis=0)
-        self._classes: list[tuple[FloatArray, IntArray, FloatArray]] = []
+        self._factors: list[FloatArray] = []
         for matrix, a, b in zip(matrices, lower, upper, strict=True):
             diagonal = diagonal_of(matrix)
-            diagonal += a
-            top = np.flatnonzero(b > STIFF * diagonal)
-            stiff = _symmetric_columns(matrix, top)
-            diagonal += b
-            factor = cholesky(matrix)
-            inverse = inverse_from_factor(factor)
+            diagonal += a + b
+            self._factors.append(cholesky(matrix))
+            inverse = inverse_from_factor(self._factors[-1])
             self._take_inverse(inverse, b)
             inverse *= b
             inverse *= b[:, None]
-            if len(top):
-                half = dtrsm(1.0, factor, stiff, lower=1)
-                inverse[np.ix_(top, top)] = np.diag(b[top]) - stiff[top] + half.T @ half
             schur -= inverse
-            self._classes.append((factor, top, stiff))
         self._schur = cholesky(schur)
 
     def _take_inverse(self, inverse: FloatArray, b: FloatArray) -> None:
         """See the lower triangle of a class's ``M^-1`` before it is overwritten."""
 
     def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, None]:
-        right = g_r.copy()
-        for row, b, (factor, _, _) in zip(g, self._upper, self._classes, strict=True):
-            right += b * cholesky_solve(factor, row)
+        right = g_r + (self._upper * _solved(self._factors, g)).sum(axis=0)
         dr = cholesky_solve(self._schur, right)
-        step = np.empty((2, *g.shape))
-        for dw, slack, row, b, (factor, top, stiff) in zip(*step, g, self._upper, self._classes, strict=True):
-            right = row + b * dr
-            if len(top) == 0:
-                dw[:] = cholesky_solve(factor, right)
-                np.subtract(dr, dw, out=slack)
-                continue
-            right[top] = row[top]
-            z = cholesky_solve(factor, right - stiff @ dr[top])
-            dw[:], slack[:] = z, dr - z
-            dw[top] += dr[top]
-            slack[top] = -z[top]
-        return step, None
+        dw = self._solved(g + self._upper * dr)
+        return np.stack([dw, dr - dw]), None
 
-
-def _symmetric_columns(lower: FloatArray, chosen: IntArray) -> FloatArray:
-    """Some columns of a symmetric matrix whose upper triangle holds zeros, in Fortran order."""
-    columns = lower[:, chosen] + lower[chosen].T
-    columns[chosen, np.arange(len(chosen))] /= 2.0
-    return np.asfortranarray(columns)
-
-
-class EpigraphInstanceSide(FactorsOfClasses):
-    """The instance side, with G by the rows of the working set."""
-
-    def __init__(
-        self, working: WorkingSet, weights: FloatArray, lower: FloatArray, upper: FloatArray
-    ) -> None:
-        super().__init__(_grams(working, weights), lower, upper)
-
-
-def _grams(working: WorkingSet, weights: FloatArray) -> Iterable[FloatArray]:
-    return (working.gram(block, weights) for block in range(len(working.parts)))
+    def _solved(self, right: FloatArray) -> FloatArray:
+        return stacked(
+            [cholesky_solve(factor, row) for factor, row in zip(self._factors, right, strict=True)]
+        )
 
 
 class KnownEpigraphSide(FactorsOfClasses):
@@ -383,12 +310,6 @@ class KnownEpigraphSide(FactorsOfClasses):
         self._total, self._coupled = np.zeros((n, n), order="F"), np.zeros((n, n), order="F")
         super().__init__(matrices, lower, upper)
         self._compliance = cholesky(self.compliance_of_masses())
-
-    @classmethod
-    def of_working_set(
-        cls, working: WorkingSet, weights: FloatArray, lower: FloatArray, upper: FloatArray
-    ) -> KnownEpigraphSide:
-        return cls(_grams(working, weights), lower, upper)
 
     def _take_inverse(self, inverse: FloatArray, b: FloatArray) -> None:
         triangle = np.tril(inverse)

@@ -90,25 +90,24 @@ class Direction(NamedTuple):
         return np.minimum(1.0, self.primal_length) + np.minimum(1.0, self.dual_length)
 
 
-def step(iterate: Iterate, *, centre: bool = False) -> None:
-    """Take one step, or one that only evens out the products if ``centre`` is true.
+def step(iterate: Iterate) -> None:
+    """Take one step.
 
     A problem whose matrix cannot be factorised, or whose direction is not finite, stays where it is and is
     marked in ``iterate.failed``.
     """
     with np.errstate(all="ignore"):
-        _step(iterate, centre=centre)
+        _step(iterate)
 
 
-def _step(iterate: Iterate, *, centre: bool) -> None:
+def _step(iterate: Iterate) -> None:
     primal, dual = iterate.primal(), iterate.dual()
     iterate.failed = iterate.factorise(dual / primal)
     if iterate.failed.all():
         return
     product = primal * dual
     iterate.mean = mean = _mean(product)
-    search = _Search(iterate, primal, dual)
-    direction = search.along(mean - product) if centre else search.mehrotra(product, mean)
+    direction = _Search(iterate, primal, dual).mehrotra(product, mean)
     # One pass over the data tells how far all other constraints allow the primal numbers to go.
     longest = iterate.longest_step(direction.primal)
     primal_length = np.minimum(1.0, FRACTION_TO_BOUNDARY * np.minimum(longest, direction.primal_length))

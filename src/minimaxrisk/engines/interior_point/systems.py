@@ -17,7 +17,7 @@ from copy import copy
 import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, stacked
-from minimaxrisk.engines.interior_point.sides import Coupling, Moved, Side
+from minimaxrisk.engines.interior_point.sides import Coupling, Moved
 from minimaxrisk.matrices.moments import Coding
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import instance_thresholds
@@ -310,7 +310,7 @@ class OneHotSystem(NewtonSystem):
         return residual - residual.mean(axis=(1, 2), keepdims=True)
 
     def _factorise(self, coupling: Coupling, lower: FloatArray, upper: FloatArray) -> BoolArray:
-        self._side: Side = coupling.epigraph(lower, upper)
+        self._side = coupling.epigraph(lower, upper)
         nothing = np.zeros((len(lower), self._n))
         # What a change of phi by -1 does.
         self._unit, self._unit_moved = self._side.solve(np.ones_like(lower), nothing)
@@ -384,13 +384,12 @@ class KnownOneHotSystem(OneHotSystem):
         return residual - residual.mean(axis=1, keepdims=True)
 
     def _factorise(self, coupling: Coupling, lower: FloatArray, upper: FloatArray) -> BoolArray:
-        self._known_side = coupling.known_epigraph(lower, upper)
-        self._side = self._known_side
+        self._side = coupling.known_epigraph(lower, upper)
         return self._side.failed
 
     def _with_masses(self, dx: FloatArray, moved: Moved, w: FloatArray | None) -> tuple[FloatArray, Moved]:
         excess = 0.0 if w is None else w.sum(axis=1) - self._masses
-        return self._known_side.corrected(dx, excess).reshape(len(dx), -1), [None] * len(dx)
+        return self._side.corrected(dx, excess).reshape(len(dx), -1), [None] * len(dx)
 
 
 class ExpectedLossSystem(NewtonSystem):
@@ -433,7 +432,7 @@ class ExpectedLossSystem(NewtonSystem):
         residual = -self._loss - self._of_labels(scores) - self._by_kind(self.z)
         self._residual = residual - residual.mean(axis=(1, 2), keepdims=True)
         is_signed = self._coding.n_blocks == 1
-        self._side: Side = coupling.diagonal(e[:, :1] * e[:, 1:] / (e[:, :1] + e[:, 1:]) if is_signed else e)
+        self._side = coupling.diagonal(e[:, :1] * e[:, 1:] / (e[:, :1] + e[:, 1:]) if is_signed else e)
         # What a change of phi by -1 does.
         self._unit, self._unit_moved = self._dx(np.ones_like(e), np.zeros_like(scores))
         return self._side.failed

@@ -21,15 +21,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dger
-from scipy.linalg.lapack import dgetrf, dgetrs, dpstrf, dtrtrs
+from scipy.linalg.lapack import dgetrf, dgetrs, dpstrf
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky, cholesky_solve
 from minimaxrisk.engines.interior_point.box import BoxPoint
-from minimaxrisk.engines.interior_point.parametric_simplex import Basis, ParametricSimplexError, optimal_basis
+from minimaxrisk.engines.interior_point.parametric_simplex import (
+    Atoms,
+    Components,
+    ParametricSimplexError,
+    Vertex,
+    optimal_vertex,
+)
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.master import NEGLIGIBLE_MULTIPLIER
-from minimaxrisk.engines.solution import Face, Stage, steps_to_zero
+from minimaxrisk.engines.solution import Face, Stage
 from minimaxrisk.matrices.moment_constraints import WorkingSet
 from minimaxrisk.problem.problem import Box
 
@@ -159,11 +165,11 @@ def _one_hot_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEqu
     )
 
 
-def square_vertex(problem: Box, working: WorkingSet, face: Face) -> Candidate | None:
+def square_vertex(problem: Box, working: WorkingSet, face: Face, n_pivots: int = 0) -> Candidate | None:
     """The masses and coefficients of a face with as many masses as equations; None if it is singular."""
     equations = equations_of(problem, working, face)
     solved = solve_both_ways(equations.matrix, equations.right, equations.cost)
-    return None if solved is None else equations.vertex(solved[1], solved[0])
+    return None if solved is None else equations.vertex(solved[1], solved[0], n_pivots)
 
 
 def solve_both_ways(
@@ -178,52 +184,18 @@ def solve_both_ways(
     return dgetrs(factor, pivots, right)[0], dgetrs(factor, pivots, cost, trans=1)[0]
 
 
-class DependentColumnsError(ArithmeticError):
-    """No rows of a matrix make a basis with all of its columns."""
+def independent_rows(matrix: FloatArray) -> IntArray | None:
+    """As many rows of a tall matrix as it has columns, chosen by partial pivoting, ascending.
 
-
-def independent_rows(matrix: FloatArray) -> IntArray:
-    """As many rows of a tall matrix as it has columns, chosen by partial pivoting, ascending."""
+    None where its columns depend on each other.
+    """
     _, pivots, info = dgetrf(matrix)
     if info > 0:
-        raise DependentColumnsError
-    return _pivot_rows(pivots, len(matrix))
-
-
-def _pivot_rows(pivots: IntArray, n_rows: int) -> IntArray:
-    order = np.arange(n_rows)
+        return None
+    order = np.arange(len(matrix))
     for i, pivot in enumerate(pivots):
         order[i], order[pivot] = order[pivot], order[i]
     return np.sort(order[: len(pivots)])
-
-
-# A pivot that is so small beside the largest is a rounding error: with 1000 columns less their mean the last
-# one is 5e-14. And how many columns may be left out for that.
-ROUNDED_PIVOT, MOST_DEPENDENT = 1e-11, 3
-
-
-def first_basis(matrix: FloatArray, masses: FloatArray) -> tuple[IntArray, IntArray]:
-    """Rows and columns of a tall matrix that make a basis, ascending; nearly all columns are in it.
-
-    Columns less their mean sum to zero. Where every instance carries mass, as it does with very many
-    features, the masses are then not unique: they may move along ``M z = 0``. The column whose mass vanishes
-    first is left out.
-    """
-    kept = np.arange(matrix.shape[1])
-    for _ in range(1 + min(MOST_DEPENDENT, len(masses) - 1)):
-        factor, pivots, _ = dgetrf(matrix[:, kept])
-        size = np.abs(np.diagonal(factor))
-        is_rounded = size <= ROUNDED_PIVOT * size.max()
-        if not is_rounded.any():
-            return _pivot_rows(pivots, len(matrix)), kept
-        j = int(is_rounded.argmax())
-        z = np.zeros(len(kept))
-        z[j] = -1.0
-        if j > 0:
-            z[:j] = dtrtrs(factor[:j, :j], factor[:j, j])[0]
-        lasts = steps_to_zero(np.abs(masses[kept]), np.abs(z), NEGLIGIBLE_RATE * float(np.abs(z).max()))
-        kept = np.delete(kept, lasts.argmin())
-    raise DependentColumnsError
 
 
 # A row of unit length whose squared distance from the span of others is smaller depends on them.
@@ -234,9 +206,9 @@ DEPENDENT = 1e-12
 MOST_ENTRIES, MOST_ENTRIES_SPARSE = 4_000_000, 200_000
 # Rates of change up to this size are rounding errors.
 NEGLIGIBLE_RATE = 1e-12
-# The smallest weight of a coefficient in the choice of the first basis of a push, as a fraction of the
-# largest: a coefficient of zero may enter after all others.
-SMALLEST_PUSH_WEIGHT = 1e-9
+# The smallest weight in the choice of a first basis, as a fraction of the largest: what is zero may enter
+# after all others.
+SMALLEST_WEIGHT = 1e-9
 
 
 def pushed_vertex(point: BoxPoint, face: Face) -> Candidate | None:
@@ -269,7 +241,7 @@ def pushed_vertex(point: BoxPoint, face: Face) -> Candidate | None:
     largest = float(start.max())
     if not largest > 0.0:
         return None
-    weights = np.where(is_free, 10.0 * largest, np.maximum(start, SMALLEST_PUSH_WEIGHT * largest))
+    weights = np.where(is_free, 10.0 * largest, np.maximum(start, SMALLEST_WEIGHT * largest))
     masses, basis = _bases(columns, weights)
     if len(masses) == 0 or not np.isin(np.flatnonzero(is_free), basis).all():
         return None
@@ -344,20 +316,14 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
     unit = columns / length[:, None]
     _, order, rank, _ = dpstrf(unit @ unit.T, tol=DEPENDENT)
     rows = np.sort(order[:rank] - 1)
-    try:
-        return rows, independent_rows((columns[rows] * weights).T)
-    except DependentColumnsError:
-        return nothing, nothing
+    basis = independent_rows((columns[rows] * weights).T)
+    return (nothing, nothing) if basis is None else (rows, basis)
 
 
-# Constraints that take part: those with less room than this, or multipliers above this fraction of the
-# largest beside their slacks.
-NEAR_BOUND, NOTABLE_RATIO = 0.5, 1e-6
-# Rows beyond the number of columns from which the first basis is chosen, per column and at least, and the
-# smallest weight of a row in that choice.
-SPARE_ROWS, FEWEST_SPARE, SMALLEST_CROSSOVER_WEIGHT = 0.125, 5, 1e-8
-# The largest dense matrix that may be made of them, in entries; working sets of sparse data can be larger.
-LARGEST_MATRIX = 20_000_000
+# Constraints with less room than this take part.
+NEAR_BOUND = 0.5
+# Rows beyond the number of columns from which the first basis is chosen, per column.
+SPARE_ROWS = 0.125
 # More pivots per mass, and besides, take longer than iterations.
 PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 
@@ -365,110 +331,86 @@ PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
 def crossed_vertex(point: BoxPoint) -> Candidate | None:
     """The optimum of the constraints near the iterate; None where the first basis is too far from it.
 
-    With free masses the signed coding's program is ``min |u|_1`` subject to ``|A u - b| <= 1``, A =
-    Psi'/lambda and b = tau/lambda. Masses that are larger than their multipliers are the columns of a first
-    basis. As many rows are chosen by pivoting, with a preference for multipliers that are large compared to
-    their slacks. From a gap of 1e-5 on that basis has few mistakes. ``DependentColumnsError`` says that no
-    rows make a basis with these columns: the optimum is degenerate.
+    For the signed coding with free masses. Masses that are larger than their multipliers are the atoms of a
+    first basis, besides one with both labels alike. As many constraints are chosen by pivoting, with a
+    preference for multipliers that are large compared to their slacks. From a gap of 1e-5 on that basis has
+    few mistakes.
     """
-    # 1) The columns, and the constraints that take part.
-    working = point.only
+    # 1) The masses.
+    working, n = point.only, point.problem.n_instances
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
-    is_positive = x > x.max() * z
-    columns = np.flatnonzero(is_positive.any(axis=0))
-    ratios = point.ratios()
-    ratio = ratios.max(axis=0)
-    near = np.flatnonzero((np.abs(working.position) > NEAR_BOUND) | (ratio > NOTABLE_RATIO * ratio.max()))
-    k = len(columns)
-    if not 0 < k <= len(near) or len(near) * len(x[0]) > LARGEST_MATRIX:
+    label, instance = np.nonzero(x > x.max() * z)
+    k = len(instance)
+    if not 0 < k <= len(working):
         return None
-    near = near[np.argsort(-ratio[near], kind="stable")]
-    matrix = working.rows[near]
-    target = working.target[near]
-    # 2) The rows of the first basis.
-    spare = k + max(FEWEST_SPARE, int(SPARE_ROWS * k))
-    enough = ratio[near[k - 1]]
-    weights = np.maximum(np.minimum(ratio[near[:spare]], enough) / enough, SMALLEST_CROSSOVER_WEIGHT)
-    rows, kept = first_basis(matrix[:spare][:, columns] * weights[:, None], (x[0] - x[1])[columns])
-    guess = Basis(
-        rows,
-        np.where(ratios[0, near[rows]] > ratios[1, near[rows]], 1.0, -1.0),
-        columns[kept],
-        np.where(is_positive[0, columns[kept]], 1.0, -1.0),
-    )
-    # 3) Pivots to the optimal basis, and its pair. Scores are at most one half.
+    # 2) The constraints that take part, and those of the first basis.
+    ratios = point.ratios()
+    order = np.argsort(-ratios.max(axis=0), kind="stable")[: k + int(SPARE_ROWS * k) + 5]
+    near = np.union1d(np.flatnonzero(np.abs(working.position) > NEAR_BOUND), order)
+    spare, matrix, ratios = np.searchsorted(near, order), working.rows[near], ratios[:, near]
+    ratio = ratios[:, spare].max(axis=0)
+    weights = np.clip(ratio / ratio[k - 1], SMALLEST_WEIGHT, 1.0)
+    chosen = independent_rows(matrix[np.ix_(spare, instance)] * weights[:, None])
+    if chosen is None:
+        return None  # the optimum is degenerate
+    active = np.sort(spare[chosen])
+    # 3) Pivots to the optimal basis, and its pair.
+    components = Components(np.arange(len(near)), np.zeros(len(near), dtype=np.intp), matrix)
+    atoms, guessed = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
     try:
-        basis, n_pivots = optimal_basis(matrix, target, guess, int(PIVOTS_PER_MASS * k) + FEW_PIVOTS)
+        side = np.where(ratios[0, active] > ratios[1, active], 1.0, -1.0)
+        guess, most_pivots = Vertex(active, side, guessed), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
+        bounds = working.target[near] + np.array([[1.0], [-1.0]])
+        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, most_pivots)
     except ParametricSimplexError:
         return None
-    solved = solve_both_ways(
-        matrix[basis.rows][:, basis.columns], target[basis.rows] + basis.row_signs, basis.column_signs
+    is_positive = np.zeros((3, n), dtype=np.bool_)
+    is_positive.ravel()[vertex.atoms] = True
+    order = np.argsort(vertex.active)
+    face = Face(
+        working.components[near[vertex.active[order]]],
+        vertex.side[order],
+        is_positive[:2],
+        np.ones_like(is_positive[:2]),
+        np.zeros(n, dtype=np.bool_),
+        0,
     )
-    if solved is None:
-        return None
-    u, values = np.zeros(matrix.shape[1]), 0.5 * solved[1]
-    u[basis.columns] = solved[0]
-    if len(kept) < k:
-        # Masses that are not unique need not be those of a vertex, which may be far away.
-        columns = np.union1d(columns, basis.columns)
-        try:
-            u[columns] = _nearest_solution(
-                matrix[np.ix_(basis.rows, columns)],
-                target[basis.rows] + basis.row_signs,
-                (x[0] - x[1])[columns],
-            )
-        except FactorisationError:
-            return None
-    chosen = near[basis.rows]
-    order = np.argsort(chosen)
-    stage = stage_of(working.components[chosen[order]], (values / working.radius[chosen])[order])
-    return Candidate(stage, normalised(distribution_with_difference(u)), n_pivots)
+    return square_vertex(point.problem, working, face, n_pivots)
 
 
-# Iterations within the tolerance after which the optimum is assumed to be degenerate; at once where so many
-# more constraints are active than there are masses, in the one-hot coding. On GLIOMA, with 3 more, that saves
-# 4 iterations of 19; on TOX_171 one more is a wrong guess. A push that fails takes longer than iterations do
-# where many constraints are active: 742 on binarised data.
-PUSH_AFTER, SURELY_DEGENERATE, FEW_ACTIVE = 3, 2, 200
-# Gap below which the parametric simplex method takes less time than the iterations that it saves, and how
-# much smaller the gap has to be for another try. Where two tries fail, the optimum is degenerate. At 1600
+# Gap below which the parametric simplex method takes less time than the iterations that it saves. At 1600
 # instances 14 pivots reach the optimum from 1e-5, 39 from 3e-5 and 112 from 1e-4.
-CROSSOVER_GAP, CROSSOVER_AGAIN, MOST_CROSSINGS = 2e-5, 0.25, 2
+CROSSOVER_GAP = 2e-5
 
 
 class VertexSearch:
     """Candidates for the optimal vertex, read off the iterates of one interior point."""
 
     def __init__(self, point: BoxPoint) -> None:
-        self._point = point
+        self._point, problem = point, point.problem
         self._seen: Face | None = None
         self._tried: Face | None = None
-        self._n_near = 0
-        self._crossed_at, self._n_crossings = np.inf, 0
-        self._is_degenerate = False
+        # Pivots need dense rows, which is slow compared to iterations with sparse ones.
+        is_free = problem.coding.n_blocks == 1 and not problem.marginal.is_known
+        self._may_cross = is_free and not problem.features.is_sparse
 
     def candidates(self, gap: float, *, is_near: bool) -> Iterator[tuple[str, Candidate]]:
         """What may be the vertex, with the name of the way that found it, the cheapest one first.
 
         ``is_near`` says that the tolerance is met, so that only the vertex is missing.
         """
-        self._n_near += is_near
         face = self._point.face()
         seen, self._seen = face.is_same_as(self._seen), face
         # Not worth the time while the guess still changes and is not square.
         if not face.is_same_as(self._tried) and (seen or is_near or face.is_square):
             self._tried = face
-            is_one_hot = self._point.problem.coding.name == "one-hot"
-            is_over = is_near and is_one_hot and face.surplus <= -SURELY_DEGENERATE
-            is_cheap = is_over and len(face.components) <= FEW_ACTIVE
-            pushes = seen or is_cheap or self._n_near >= PUSH_AFTER or self._is_degenerate
-            yield from self._near_face(face, pushes=pushes)
-        if self._crosses(gap):
-            self._crossed_at, self._n_crossings = gap, self._n_crossings + 1
-            try:
-                vertex = crossed_vertex(self._point)
-            except DependentColumnsError:
-                self._is_degenerate, vertex = True, None
+            vertex = square_vertex(self._point.problem, self._point.only, face) if face.is_square else None
+            if vertex is not None:
+                yield "square", vertex  # the face has no other vertex
+            elif seen or (is_near and face.surplus < -1):
+                yield from self.pushed()
+        if self._may_cross and gap <= CROSSOVER_GAP:
+            self._may_cross, vertex = False, crossed_vertex(self._point)
             if vertex is not None:
                 yield "parametric simplex", vertex
 
@@ -477,25 +419,3 @@ class VertexSearch:
         vertex = pushed_vertex(self._point, self._point.face())
         if vertex is not None:
             yield "push", vertex
-
-    def _crosses(self, gap: float) -> bool:
-        problem = self._point.problem
-        return (
-            # Pivots need dense rows, which is slow compared to iterations with sparse ones: on real text two
-            # crossovers took half of the time of a fit, and failed.
-            not problem.features.is_sparse
-            and problem.coding.name == "signed"
-            and not problem.marginal.is_known
-            and self._n_crossings < MOST_CROSSINGS
-            and not self._is_degenerate
-            and gap <= min(CROSSOVER_GAP, CROSSOVER_AGAIN * self._crossed_at)
-        )
-
-    def _near_face(self, face: Face, *, pushes: bool) -> Iterator[tuple[str, Candidate]]:
-        if face.is_square:
-            vertex = square_vertex(self._point.problem, self._point.only, face)
-            if vertex is not None:
-                yield "square", vertex
-                return  # the face has no other vertex
-        if pushes:
-            yield from self.pushed()

@@ -3,7 +3,7 @@
 The interior point solves the radii in ascending order, and begins each at an iterate of the one before
 (``Relay``). Where all vertices are wanted, or many radii of a small problem with one block of coefficients,
 the optimal vertex is followed from the largest radius down to the smallest instead (``homotopy``). Where that
-fails, or takes too many pivots, the interior point solves a radius, and its vertex is followed from there.
+fails, or takes too many pivots, the interior point solves the radii that are left.
 Every pair is certified at its own radius.
 
 What a solved radius proves about the others (``Envelope``). For fixed coefficients the upper bound U(s; mu)
@@ -25,15 +25,9 @@ from minimaxrisk.engines.interior_point.engine import (
     interior_approach,
     interior_point,
 )
+from minimaxrisk.engines.interior_point.parametric_simplex import ParametricSimplexError, Vertex
 from minimaxrisk.engines.paper import by_correlation
-from minimaxrisk.engines.radius_path.homotopy import (
-    MOST_CLASSES,
-    Homotopy,
-    HomotopyError,
-    NearComponents,
-    Stop,
-    Vertex,
-)
+from minimaxrisk.engines.radius_path.homotopy import Homotopy, Stop
 from minimaxrisk.engines.solution import EngineSettings, Stage, drop_small_coefficients
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
@@ -54,8 +48,8 @@ SEPARATION = 1e-9
 # Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
 FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
 MOST_PIVOTS = 1_000_000  # more than any path takes
-# How often following may fail before every radius is solved from scratch.
-MOST_FAILURES = 2
+# Sets of labels are enumerated; with more classes than this there are too many.
+MOST_CLASSES = 6
 
 
 @dataclass(frozen=True)
@@ -137,8 +131,11 @@ def _by_vertices(
 ) -> list[SolvedRadius]:
     solved: list[SolvedRadius] = []
     follower = _Follower(family, keep_all=everywhere)
-    for radius in descending:
-        *on_the_way, last = follower.go_to(radius)
+    for i, radius in enumerate(descending.tolist()):
+        try:
+            *on_the_way, last = follower.go_to(radius)
+        except ParametricSimplexError:
+            return solved + _by_interior_points(family, descending[i:][::-1], report=report)[::-1]
         solved += filter(_is_accurate, on_the_way)
         solved.append(last if _is_accurate(last) else solve_afresh(family, radius))
         report(solved[-1])
@@ -150,9 +147,7 @@ def _by_interior_points(family: RadiusFamily, ascending: FloatArray, *, report: 
     upwards = ascending.tolist()
     for radius, larger in zip(upwards, [*upwards[1:], upwards[-1]], strict=True):
         relay.growth = larger / radius - 1.0
-        found = None if family.gap <= GAP else _by_approach(family, radius, relay)
-        if found is None:
-            found = _by_interior_point(family, radius, relay)
+        found = _solved(family, radius, relay)
         if not _is_accurate(found, family.gap):
             found = min(found, solve_afresh(family, radius), key=lambda one: one.upper - one.lower)
         solved.append(found)
@@ -165,27 +160,21 @@ def _is_accurate(solved: SolvedRadius, gap: float = GAP) -> bool:
 
 
 def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
-    """Solve from scratch, by the interior point."""
-    return _by_interior_point(family, radius, None)
+    """Solve from scratch, by the interior point to the vertex."""
+    return _solved(family, radius, None)
 
 
-def _by_approach(family: RadiusFamily, radius: float, relay: Relay) -> SolvedRadius | None:
-    """Within the gap of the family, with small coefficients cleared; None where the loop gets stuck."""
-    problem = family.at(radius)
-    found = interior_approach(problem, EngineSettings("interior-point", gap_tol=family.gap), relay=relay)
-    if found is None:
-        relay.drop()
-        return None
-    if found.interrupted:
-        raise KeyboardInterrupt
-    found.settle(problem, problem.objective)
-    drop_small_coefficients(problem, found, family.gap)
-    return family.solved(radius, found.stage, found.upper, found.lower)
-
-
-def _by_interior_point(family: RadiusFamily, radius: float, relay: Relay | None) -> SolvedRadius:
-    settings = EngineSettings("interior-point", gap_tol=GAP)
-    solution = interior_point(family.at(radius), settings, relay=relay)
+def _solved(family: RadiusFamily, radius: float, relay: Relay | None) -> SolvedRadius:
+    """Solve by the interior point, to the gap of the family or where that is small to the vertex."""
+    problem, solution = family.at(radius), None
+    if relay is not None and family.gap > GAP:
+        settings = EngineSettings("interior-point", gap_tol=family.gap)
+        solution = interior_approach(problem, settings, relay=relay)
+        if solution is not None and not solution.interrupted:
+            solution.settle(problem, problem.objective)
+            drop_small_coefficients(problem, solution, family.gap)
+    if solution is None:
+        solution = interior_point(problem, EngineSettings("interior-point", gap_tol=GAP), relay=relay)
     if solution.interrupted:
         raise KeyboardInterrupt
     return family.solved(radius, solution.stage, solution.upper, solution.lower)
@@ -196,84 +185,48 @@ class _Follower:
 
     def __init__(self, family: RadiusFamily, *, keep_all: bool) -> None:
         self._family, self._keep_all = family, keep_all
-        self._n_failures = 0
-        self._is_quiet = True  # whether the last part of the way took no pivot
-        # None before the first radius, where the first vertex needs radii so many times larger, and where
-        # following failed.
-        self._times_larger = 1.0
         self._components: IntArray = np.empty(0, dtype=np.intp)
-        self._radius: float | None = None
+        self._is_quiet = True  # whether the last part of the way took no pivot
+        self._radius: float | None = None  # None before the first one
         n = family.problem.n_instances
         self._budget = MOST_PIVOTS if keep_all else FEW_PIVOTS + PIVOTS_PER_INSTANCE * n
         self._homotopy = Homotopy(family.problem)
 
     def go_to(self, radius: float) -> list[SolvedRadius]:
         """The pair at ``radius``, after those met on the way if all are to be kept."""
-        if self._radius is not None or self._starts_from_nothing(radius):
-            try:
-                return self._follow(radius)
-            except HomotopyError:
-                self._n_failures += 1
-        solved = solve_afresh(self._family, radius)
-        if self._n_failures <= MOST_FAILURES:
-            self._take_up(solved)
-        return [solved]
+        last_pivot = self._homotopy.n_pivots + self._budget
+        if self._radius is None:
+            self._start(radius, last_pivot)
+            parts = [radius]
+        else:
+            parts = _between(self._radius, radius)[-1 if self._is_quiet else 1 :].tolist()
+        kept: list[SolvedRadius] = []
+        for part in parts:
+            start = part if self._radius is None else self._radius
+            stops, moments = self._walk_to(part, self._family.at(part).lam.ravel(), last_pivot)
+            if self._keep_all or part == radius:
+                met = [*(start + stop.fraction * (part - start) for stop in stops[:-1]), part]
+                kept += map(self._certified, met, stops, moments)
+        return kept
 
-    def _starts_from_nothing(self, radius: float) -> bool:
-        """Start at radii so large that the first vertex is optimal, unless following has failed before."""
-        problem, lam = self._family.problem, self._family.at(radius).lam.ravel()
-        if self._n_failures:
-            return False
-        vertex = self._homotopy.start()
-        deviation = np.abs(self._homotopy.moments_of(vertex, lam) - self._homotopy.tau)
+    def _start(self, radius: float, last_pivot: int) -> None:
+        """Begin at radii so large that the first vertex is optimal, and go nearly to ``radius``."""
+        lam, homotopy = self._family.at(radius).lam.ravel(), self._homotopy
+        vertex = homotopy.start()
+        deviation = np.abs(homotopy.moments_of(vertex, lam) - homotopy.tau)
         varies = lam > SMALLEST_RADIUS
-        self._times_larger = max(1.0, float((deviation[varies] / lam[varies]).max(initial=0.0)))
-        enough = np.maximum(lam * self._times_larger, 1.001 * deviation)
-        self._arrive(vertex, None, enough, deviation)
-        first = by_correlation(problem, FIRST_COMPONENTS)
+        times_larger = max(1.0, float((deviation[varies] / lam[varies]).max(initial=0.0)))
+        largest = np.maximum(lam * times_larger, 1.001 * deviation)
+        self._arrive(vertex, None, largest, deviation)
+        first = by_correlation(self._family.problem, FIRST_COMPONENTS)
         self._components = np.union1d(self._components, first)
-        return True
-
-    def _take_up(self, solved: SolvedRadius) -> None:
-        """Go on from a radius that was solved from scratch, if its solution is a vertex."""
-        self._radius = None
-        lam = self._family.at(solved.radius).lam.ravel()
-        try:
-            vertex = self._homotopy.vertex_with(solved.stage, lam)
-        except HomotopyError:
-            self._n_failures += 1
-            return
-        deviation = np.abs(self._homotopy.moments_of(vertex, lam) - self._homotopy.tau)
-        if (deviation <= lam + VIOLATION).all():
-            self._arrive(vertex, solved.radius, lam, deviation)
+        for times in _between(times_larger, 1.0)[1:-1]:
+            self._walk_to(None, largest * (times / times_larger), last_pivot)
 
     def _arrive(self, vertex: Vertex, radius: float | None, lam: FloatArray, deviation: FloatArray) -> None:
         """Take the vertex, and the components near to their bounds there."""
         self._components = np.union1d(np.flatnonzero(deviation > NEAR * lam), vertex.active)
         self._vertex, self._lam, self._radius = vertex, lam, radius
-
-    def _follow(self, radius: float) -> list[SolvedRadius]:
-        last_pivot = self._homotopy.n_pivots + self._budget
-        if self._radius is None:
-            largest = self._lam
-            for times in _between(self._times_larger, 1.0)[1:-1]:
-                self._walk_to(None, largest * (times / self._times_larger), last_pivot)
-            parts = np.array([radius])
-        else:
-            parts = _between(self._radius, radius)[-1 if self._is_quiet else 1 :]
-        kept: list[SolvedRadius] = []
-        for part in parts.tolist():
-            met = self._advance(part, last_pivot)
-            if self._keep_all or part == radius:
-                kept += [self._certified(*one) for one in met]
-        return kept
-
-    def _advance(self, radius: float, last_pivot: int) -> list[tuple[float, Stop, FloatArray]]:
-        """Radii, stops and their moments on the way to ``radius``."""
-        start = radius if self._radius is None else self._radius
-        stops, moments = self._walk_to(radius, self._family.at(radius).lam.ravel(), last_pivot)
-        met = [start + stop.fraction * (radius - start) for stop in stops[:-1]]
-        return list(zip([*met, radius], stops, moments, strict=True))
 
     def _walk_to(
         self, radius: float | None, lam: FloatArray, last_pivot: int
@@ -282,7 +235,7 @@ class _Follower:
         problem, n_before = self._family.problem, self._homotopy.n_pivots
         while True:
             # 1) Follow the vertex with the near components alone.
-            near = NearComponents(problem, self._components)
+            near = self._homotopy.components(self._components)
             vertex, stops = self._homotopy.follow(
                 self._vertex,
                 near,
