@@ -73,6 +73,10 @@ class SparseMatrix(Matrix):
     def mix(self, shares: sparse.csr_array) -> SparseMatrix:
         return SparseMatrix(sparse.csc_array(shares @ self.values))
 
+    def pilot(self, weights: FloatArray) -> FloatArray:
+        """Zero: entries that are not stored are near it, and columns without such entries are centred."""
+        return np.zeros(self.shape[1])
+
     def by_row(self) -> SparseMatrix:
         """The same matrix held row by row.
 
