@@ -308,7 +308,7 @@ class InstanceGeneration:
         if best.converged or self._is_done:
             return None
         if part.gap == 0.0 and (not outside.any() or self._vertices_left == 0):
-            return Part(None)
+            return None if best.gap <= self.tolerance else Part(None)
         if found.mu.any():
             instances = ManyInstances.next(self.problem, instances, nearness, drops=part.gap > 0.0)
         return self._next(instances)

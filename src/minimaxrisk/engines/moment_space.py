@@ -19,9 +19,8 @@ diagonal blocks ``sum_i (A Q / D)_iy psi_i psi_i'`` and what the constraints on 
 K d, whatever the number of instances. With many classes and few columns the factors of one block per class
 take its place (``class_blocks``).
 
-Two things keep the digits. Changes of u and w are formed without the difference ``A e / D - e`` of two large
-numbers where u is small. And the equations are solved again for what is left of their right-hand side: the
-columns may be nearly collinear.
+Digits are kept where u is small: changes of u and w are formed without the difference ``A e / D - e`` of two
+large numbers. A second solution for what is left of the right-hand side gains nothing.
 
 Where instances are very many, the iterates are those of a few of them. They show which instances and sets of
 labels have constraints that are nearly active, and MRC-CCG goes on from there (``paper``), which prices all
@@ -255,8 +254,6 @@ class MomentPoint:
     FIRST_MASS: ClassVar[float] = 10.0
     # Numbers of weighted columns that are made at a time.
     MOST_PRODUCTS: ClassVar[int] = 1 << 22
-    # How often the equations are solved again.
-    MOST_SOLVES: ClassVar[int] = 1
     # The slack of sets that are nearly active, and the smallest multiplier of their instances as a fraction
     # of the typical one.
     NEARLY_ACTIVE: ClassVar[float] = 0.05
@@ -380,23 +377,16 @@ class MomentPoint:
         alone, total = self.share * c_w - self.H * rest, whole.sum(axis=0)
         q_plus, q_minus = c_plus - self.off_plus, c_minus - self.off_minus
         right = self.of_mu * (q_plus / self.of_plus - q_minus / self.of_minus)
-        # Solve for the changes of mu and nu, and again for what is left of the right-hand side.
-        d_mu, d_nu, smallest = np.zeros_like(right), 0.0, np.inf
-        for solves in range(self.MOST_SOLVES + 1):
-            e = d_mu @ self.Z.T - d_nu - self.off_u
-            common = self.gamma * (total + (self.H * e).sum(axis=0))
-            d_w = alone + self.own * e + common * self.H
-            off = (right - d_w @ self.Z - self.of_mu * d_mu).ravel()
-            size = float(np.abs(off).max())
-            if solves == self.MOST_SOLVES or not 0.0 < size < 0.5 * smallest:
-                break
-            smallest = size
-            solved = self._solve(off)
-            more = (self.off_mass - float(d_w.sum()) - self._of_nu @ solved) / (
-                self._of_nu @ self._solved_nu - self._nu_alone
-            )
-            d_mu, d_nu = d_mu + (solved + more * self._solved_nu).reshape(d_mu.shape), d_nu + more
-        # The other changes follow.
+        # 1) The changes of mu and nu.
+        d_w, _ = self._changes_of_w(-self.off_u, alone, total)
+        solved = self._solve((right - d_w @ self.Z).ravel())
+        d_nu = (self.off_mass - float(d_w.sum()) - self._of_nu @ solved) / (
+            self._of_nu @ self._solved_nu - self._nu_alone
+        )
+        d_mu = (solved + d_nu * self._solved_nu).reshape(right.shape)
+        # 2) The other changes follow.
+        e = d_mu @ self.Z.T - d_nu - self.off_u
+        d_w, common = self._changes_of_w(e, alone, total)
         d_p = whole + self.H * e - common / self.D
         d_u = whole - self.share * e - common / self.D
         d_v = self.off_v - d_p.sum(axis=0)
@@ -405,6 +395,13 @@ class MomentPoint:
         # The change of w is known without the difference of two large numbers.
         self._parts(dual)[3][:] = d_w
         return primal, dual
+
+    def _changes_of_w(
+        self, e: FloatArray, alone: FloatArray, total: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the changes of w, and what all labels of an instance have in common."""
+        common = self.gamma * (total + (self.H * e).sum(axis=0))
+        return alone + self.own * e + common * self.H, common
 
     def _changes_of_mu(
         self, d_mu: FloatArray, moments: FloatArray, q_plus: FloatArray, q_minus: FloatArray
