@@ -27,7 +27,6 @@ from minimaxrisk.engines.solution import Enough, Monitor, Solution, Stage, is_st
 from minimaxrisk.problem.ball import Ball
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 
-MOST_ITERATIONS = 100
 # Multipliers take some steps until they bound anything at all, so that it is stuck later than on a box.
 PATIENCE, LEFT = 20, 0.9
 # How far from the centre the start goes towards masses that all labels share, or towards the boundary.
@@ -70,7 +69,7 @@ def _iterate(
     """Improve ``best`` until it is enough, the iterate is stuck, or the monitor says stop."""
     objective, point = problem.objective, BallPoint(problem, shared)
     gaps: list[float] = []
-    for _ in range(MOST_ITERATIONS):
+    while True:
         step(point)
         if point.failed[0]:
             return

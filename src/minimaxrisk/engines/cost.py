@@ -39,9 +39,8 @@ MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 10_000, 1 << 26, 1 << 21
 COARSE_GAP, STEPS_TO_COARSE_GAP, STEPS_POWER = 1e-2, 130, 0.6
 # Seconds of a first-order step, alone and for each coefficient.
 STEP, PER_COEFFICIENT = 6e-4, 5e-8
-# Bytes of a number, and beyond which the work is too much for the interior point: eight gigabytes, or half an
-# hour on one core.
-BYTES, MOST_BYTES, MOST_SECONDS = 8, 8e9, 1800.0
+# Beyond these the work is too much for the interior point: eight gigabytes, or half an hour on one core.
+MOST_BYTES, MOST_SECONDS = 8e9, 1800.0
 # Up to this many instances the work is never too much, unless so many classes have a matrix each that they
 # find no room.
 FEW_INSTANCES = 2000
@@ -89,7 +88,7 @@ def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
         operations = _operations_of_moments(n, d, blocks) + OPERATIONS_PER_MASS * n * blocks
         operations *= ITERATIONS_OF_MOMENTS
         n_numbers = n * (n + blocks * (d + NUMBERS_PER_MASS))
-    return Demands(n, d, float(BYTES * n_numbers), float(operations / OPERATIONS_PER_SECOND))
+    return Demands(n, d, 8.0 * n_numbers, float(operations / OPERATIONS_PER_SECOND))
 
 
 def n_constraints(n: int, d: int, blocks: int) -> float:

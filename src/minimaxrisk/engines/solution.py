@@ -111,20 +111,6 @@ def is_stuck(gaps: Sequence[Any], patience: int | None = None, left: float = 0.5
     return gaps[-1] > left * before
 
 
-def steps_to_zero(room: FloatArray, speed: FloatArray, negligible: float) -> FloatArray:
-    """How long each amount of room lasts; infinity where it does not shrink."""
-    lasts = np.full_like(room, np.inf)
-    return np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > negligible)
-
-
-def shortest(steps: FloatArray) -> tuple[float, int]:
-    """The shortest of some steps and its place; infinity if there is none."""
-    if len(steps) == 0:
-        return np.inf, 0
-    place = int(steps.argmin())
-    return float(steps[place]), place
-
-
 # Called once an iteration; returning True stops the engine.
 Monitor = Callable[[IterationRecord], bool]
 

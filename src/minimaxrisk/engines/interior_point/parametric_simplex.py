@@ -29,7 +29,6 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.engines.solution import shortest, steps_to_zero
 
 # Rates and pivots up to this size are rounding errors.
 NEGLIGIBLE = 1e-12
@@ -225,7 +224,7 @@ class Walk:
         speed = np.array((rate, -rate))
         speed[0] -= change[0, self._row]
         speed[1] += change[1, self._row]
-        step, place = shortest(steps_to_zero(self._room, speed, NEGLIGIBLE).ravel())
+        step, place = _shortest_step(self._room, speed)
         moves_row = True
         if moves_costs:
             mu_rate, slack_rate = self._rates()
@@ -253,8 +252,8 @@ class Walk:
     def _first_to_vanish(self, mu_rate: FloatArray, shrinks: FloatArray) -> tuple[float, int]:
         """How far multipliers and slacks may go, and what stops them: a column, or after k an atom."""
         k, side = self._k, self._side[: self._k]
-        to_atom, atom = shortest(steps_to_zero(self._slack, shrinks, NEGLIGIBLE))
-        to_column, q = shortest(steps_to_zero(-side * self._mu[:k], side * mu_rate, NEGLIGIBLE))
+        to_atom, atom = _shortest_step(self._slack, shrinks)
+        to_column, q = _shortest_step(-side * self._mu[:k], side * mu_rate)
         return (to_atom, k + atom) if to_atom <= to_column else (to_column, q)
 
     def _let_row_leave(self, at: int, r: int) -> None:
@@ -280,7 +279,7 @@ class Walk:
             direction = -float(self._side[place])
             across = self._width_of(self._column[place])
         speed = direction * np.array((column, -column))
-        step, met = shortest(steps_to_zero(self._room, speed, NEGLIGIBLE).ravel())
+        step, met = _shortest_step(self._room, speed)
         if not np.isfinite(min(step, across)):
             raise ParametricSimplexError("nothing limits a step")
         self._room -= min(step, across) * speed
@@ -396,4 +395,12 @@ def _lifted(values: FloatArray) -> FloatArray:
     """Values of a guess, which should be positive, with those that are not."""
     right = values[values > 0.0]
     least = FIRST_VALUE * float(np.median(right)) if len(right) else JITTER
-    return np.maximum(values, least)
+    return np.where(values > 0.0, values, least)
+
+
+def _shortest_step(room: FloatArray, speed: FloatArray) -> tuple[float, int]:
+    """How long the room lasts at this speed (infinity where none shrinks), and where it ends first."""
+    lasts = np.full(room.shape, np.inf)
+    np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > NEGLIGIBLE)
+    place = int(lasts.argmin())
+    return float(lasts.flat[place]), place

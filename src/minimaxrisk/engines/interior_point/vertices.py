@@ -27,6 +27,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky, cholesky_solve
 from minimaxrisk.engines.interior_point.box import BoxPoint
 from minimaxrisk.engines.interior_point.parametric_simplex import (
+    NEGLIGIBLE,
     Atoms,
     Components,
     ParametricSimplexError,
@@ -204,8 +205,6 @@ DEPENDENT = 1e-12
 # rows HiGHS is quicker from fewer on: on texts with 800 selected columns a push took a fifth of a fit, and
 # failed; on Dorothea with 131 it finds the vertex.
 MOST_ENTRIES, MOST_ENTRIES_SPARSE = 4_000_000, 200_000
-# Rates of change up to this size are rounding errors.
-NEGLIGIBLE_RATE = 1e-12
 # The smallest weight in the choice of a first basis, as a fraction of the largest: what is zero may enter
 # after all others.
 SMALLEST_WEIGHT = 1e-9
@@ -285,7 +284,7 @@ def _push(
     basis, fixed, n_pivots = basis.copy(), is_free[basis], 0
     for place, column in enumerate(others):
         rate = rates[:, place].copy()
-        shrinks = (rate < -NEGLIGIBLE_RATE) & ~fixed
+        shrinks = (rate < -NEGLIGIBLE) & ~fixed
         lasts = np.full(len(rate), np.inf)
         np.divide(np.maximum(value, 0.0), -rate, out=lasts, where=shrinks)
         first = int(lasts.argmin())

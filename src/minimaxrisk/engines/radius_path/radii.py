@@ -43,8 +43,10 @@ NEAR, FIRST_COMPONENTS, SHRINKAGE = 0.7, 50, 0.88
 # The path has about as many pivots as there are instances; with more of them than this for each radius the
 # interior point takes less time (measured on five data sets and on simulated ones).
 INSTANCES_PER_RADIUS = 5
-# Breakpoints nearer to each other than this fraction of the largest radius count as one.
-SEPARATION = 1e-9
+# Tangents whose slopes differ by less than this fraction of the steepest one count as one.
+SAME_SLOPE = 1e-7
+# Breakpoints nearer to each other than this fraction of the largest radius, or of the way, count as one.
+SAME_PLACE = 1e-9
 # Pivots from one radius to the next that cost about as much as the interior point: so many, and per instance.
 FEW_PIVOTS, PIVOTS_PER_INSTANCE = 100, 3
 MOST_PIVOTS = 1_000_000  # more than any path takes
@@ -303,18 +305,13 @@ def _worst_radius(family: RadiusFamily, left: SolvedRadius, right: SolvedRadius)
         return None
     share = ahead / (slopes[0] - slopes[1])
     radius = family.smallest + share * (family.largest - family.smallest)
-    margin = SEPARATION * family.largest
+    margin = SAME_PLACE * family.largest
     if not left.radius + margin < radius < right.radius - margin:
         return None
     along = (radius - left.radius) / (right.radius - left.radius)
     chord = left.lower + along * (right.lower - left.lower)
     tangent = left.upper_at_ends[0] + share * slopes[0]
     return radius if tangent - chord > GAP else None
-
-
-# Tangents whose slopes differ by less than this fraction of the steepest one count as one, and so do
-# breakpoints nearer to each other than this fraction of the way.
-SAME_SLOPE, SAME_PLACE = 1e-7, 1e-9
 
 
 @dataclass(frozen=True)
