@@ -20,7 +20,7 @@ from minimaxrisk.engines.instance_generation import (
 )
 from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.solution import EngineSettings, Enough
+from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
@@ -192,7 +192,7 @@ def test_a_program_that_gets_stuck_is_followed_by_all_instances(alone, monkeypat
     monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
     problem = tall_problem(15)
     optimum = interior_point(problem, SETTINGS).upper
-    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(1e-3))
+    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(1e-3))
     assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
     (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))
     assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
@@ -273,7 +273,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
     optimum = interior_point(problem, SETTINGS).upper
     records = []
 
-    class Watched(Enough):
+    class Watched(StoppingRule):
         def stops(self, record):
             records.append(record)
             return super().stops(record)
@@ -282,12 +282,12 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
     assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
     assert len(records) > 3
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
-    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(np.inf, optimum - 0.05))
+    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(np.inf, optimum - 0.05))
     assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
     (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
 
-    class Interrupting(Enough):
+    class Interrupting(StoppingRule):
         def stops(self, record):
             raise KeyboardInterrupt
 

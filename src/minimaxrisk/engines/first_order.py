@@ -64,7 +64,7 @@ from minimaxrisk.engines.solution import (
     EngineSettings,
     Monitor,
     Solution,
-    Stage,
+    SparseCoefficients,
     drop_small_coefficients,
 )
 from minimaxrisk.matrices.standardised import Products, Standardised, squared_norm
@@ -459,7 +459,7 @@ class Steps:
         scale = masses.scale(-problem.penalty_of(point.mu), scores)
         mu = scale * point.mu
         bound = upper_bound(problem, problem.objective, mu, problem.coding.scores(scale * scores))
-        best.offer_stage(Stage.of(mu), bound)
+        best.offer_stage(SparseCoefficients.of(mu), bound)
         distribution, factor = masses.distribution(iteration.on_all(point.v))
         inside = lower_bound(problem, problem.objective, distribution, factor * point.moments)
         best.offer_distribution(inside.distribution, inside.bound)

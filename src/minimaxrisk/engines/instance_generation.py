@@ -44,7 +44,7 @@ from minimaxrisk.engines.cost import (
 )
 from minimaxrisk.engines.first_order import Steps
 from minimaxrisk.engines.generation import ClassMeans, Subprogram, first_by, generate, some_at_random
-from minimaxrisk.engines.interior_point.box import Snapshot, snapshot_near
+from minimaxrisk.engines.interior_point.box import InteriorState, snapshot_near
 from minimaxrisk.engines.interior_point.engine import (
     NEAR_ENOUGH_SPARSE,
     VERTEX_ACCURACY,
@@ -55,11 +55,11 @@ from minimaxrisk.engines.interior_point.engine import (
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     EngineSettings,
-    Enough,
     IterationRecord,
     Monitor,
     Solution,
-    Stage,
+    SparseCoefficients,
+    StoppingRule,
 )
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -71,7 +71,7 @@ def generates_instances(problem: Box) -> bool:
 
 
 def instance_generation(
-    problem: Box, settings: EngineSettings, monitor: Monitor | None = None, enough: Enough | None = None
+    problem: Box, settings: EngineSettings, monitor: Monitor | None = None, enough: StoppingRule | None = None
 ) -> Solution:
     """Solve to a certified gap of ``settings.gap_tol``, as the interior point does on all instances.
 
@@ -219,7 +219,11 @@ class InstanceGeneration:
     ROUNDING: ClassVar[float] = 1e-10
 
     def __init__(
-        self, problem: Box, settings: EngineSettings, monitor: Monitor | None, enough: Enough | None = None
+        self,
+        problem: Box,
+        settings: EngineSettings,
+        monitor: Monitor | None,
+        enough: StoppingRule | None = None,
     ) -> None:
         self.problem, self.settings, self._monitor = problem, settings, monitor
         self.best = Solution.trivial(problem, problem.objective)
@@ -228,7 +232,7 @@ class InstanceGeneration:
         # A gap that is too large to show a vertex ends the rounds.
         shows_vertex = NEAR_ENOUGH_SPARSE if problem.features.is_sparse else VERTEX_GAP
         is_coarse = self.tolerance > shows_vertex
-        self._enough = enough or Enough(self.tolerance if is_coarse else VERTEX_ACCURACY)
+        self._enough = enough or StoppingRule(self.tolerance if is_coarse else VERTEX_ACCURACY)
         gaps = self.COARSE_GAPS if enough is None else self.COARSE_GAPS + self.FINE_GAPS
         self._gaps = [gap for gap in gaps if gap > self.tolerance]
         self._vertices_left = self.MOST_VERTICES
@@ -271,7 +275,7 @@ class InstanceGeneration:
             return interior_approach(self._program.problem, replace(settings, gap_tol=part.gap), self._tell)
         return interior_point(self._program.problem, settings, self._tell, start=self._start(part))
 
-    def _start(self, part: Part) -> Snapshot | None:
+    def _start(self, part: Part) -> InteriorState | None:
         """Where to begin after the steps: near to their pair."""
         steps, self._steps = self._steps, None
         if steps is None:
@@ -331,7 +335,7 @@ class InstanceGeneration:
         largest = 2.0 * float(np.abs(scores).max())
         scale = 1.0 / largest if problem.coding.name == "signed" and largest > 0.0 else 1.0
         self._bound = scale * problem.penalty_of(mu) + problem.objective.conjugate(scale * scores)
-        best.offer_stage(Stage.of(scale * mu), self._bound)
+        best.offer_stage(SparseCoefficients.of(scale * mu), self._bound)
         return self._program.nearness(mu, scores)
 
     def _tell(self, record: IterationRecord) -> bool:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.engines.highs import SMALLEST_TOLERANCE, RangeProgram
-from minimaxrisk.engines.solution import Face, Stage
+from minimaxrisk.engines.solution import Face, SparseCoefficients
 from minimaxrisk.matrices.matrix import slices_of
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Box
@@ -28,7 +28,7 @@ NEGLIGIBLE_MULTIPLIER = 1e-10
 class MasterSolution:
     """Optimum of the restricted problem: coefficients, worst-case distribution, and the basis."""
 
-    stage: Stage
+    stage: SparseCoefficients
     distribution: FloatArray  # K x n
     nu: FloatArray  # multipliers of the known masses: of the total, or one per instance
     is_basic: BoolArray  # for each component: its constraint row is basic, so its multiplier is zero
@@ -247,7 +247,7 @@ class Master:
         # returns rounding errors there, which would count as selected features.
         multipliers = self._factor[self.components] * found.added_row_duals
         is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
-        stage = Stage(self.components.copy(), np.where(is_zero, 0.0, multipliers))
+        stage = SparseCoefficients(self.components.copy(), np.where(is_zero, 0.0, multipliers))
         distribution = self._objective.repaired(self._distribution(found.columns), self.problem.centre)
         nu = -found.fixed_row_duals[: self._n_sums]
         return MasterSolution(stage, distribution, nu, found.added_row_is_basic, found.n_pivots)

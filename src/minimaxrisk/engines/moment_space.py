@@ -45,13 +45,13 @@ from minimaxrisk.engines.cost import MOST_ENTRIES, MOST_MASSES, moments_are_chea
 from minimaxrisk.engines.generation import ClassMeans, Subprogram, some_at_random
 from minimaxrisk.engines.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.interior_point.step import step
-from minimaxrisk.engines.paper import Sets, WarmStart, constraint_generation
+from minimaxrisk.engines.paper import GuessedVertex, Sets, constraint_generation
 from minimaxrisk.engines.solution import (
     EngineSettings,
     IterationRecord,
     Monitor,
     Solution,
-    Stage,
+    SparseCoefficients,
     drop_small_coefficients,
     is_stuck,
 )
@@ -188,7 +188,7 @@ class MomentSpace:
             # 1) Certify both sides.
             mu = point.mu
             bound = upper_bound(problem, problem.objective, mu, mu @ Z.T)
-            best.offer_stage(Stage.of(mu), bound)
+            best.offer_stage(SparseCoefficients.of(mu), bound)
             mass, _ = point.masses
             mass = mass / mass.sum()
             moments = mass @ Z
@@ -229,7 +229,7 @@ class MomentSpace:
                 gap_tol=self.FINISHED,
                 deadline=settings.deadline,
                 monitor=self._monitor,
-                warm_start=WarmStart(best, max_pivots=self.MOST_PIVOTS),
+                warm_start=GuessedVertex(best, max_pivots=self.MOST_PIVOTS),
             )
             return
         except PivotLimitError as error:

@@ -57,7 +57,7 @@ NOTHING = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
-class WarmStart:
+class GuessedVertex:
     """The work of another engine: its best pair so far and its guess of the optimal vertex.
 
     Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
@@ -107,7 +107,7 @@ def constraint_generation(
     max_iter: int | None = None,
     deadline: float = np.inf,
     monitor: Monitor | None = None,
-    warm_start: WarmStart | None = None,
+    warm_start: GuessedVertex | None = None,
 ) -> Solution:
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
@@ -154,7 +154,7 @@ class Algorithm1:
     select_by: str
     gap_tol: float
     monitor: Monitor | None
-    warm_start: WarmStart | None
+    warm_start: GuessedVertex | None
     lowest: float = np.inf  # of R^1 to R^{k-1}
 
     # A fall of R^k by less than this may be rounding, and must not count as progress.
@@ -182,7 +182,7 @@ class Algorithm1:
             # Lines 2 and 9: LPSOLVE(P_J). We solve its dual D, whose multipliers are mu_1 - mu_2.
             return self.master.solve()
 
-    def _begin_at(self, warm_start: WarmStart) -> None:
+    def _begin_at(self, warm_start: GuessedVertex) -> None:
         if warm_start.guess is not None:
             self.master.warm_start(warm_start.guess)
         if warm_start.max_pivots is not None:
