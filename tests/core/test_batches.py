@@ -15,7 +15,7 @@ from minimaxrisk.engines import dispatch, solution
 from minimaxrisk.engines.interior_point import batch, sides, step
 from minimaxrisk.engines.interior_point.batch import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.solution import EngineSettings, Enough
+from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
@@ -61,7 +61,7 @@ def assert_within(problems, found, gap_tol):
 def test_each_is_as_near_as_asked_for(n, d, gap_tol, n_classes, choices):
     problems = problems_of(np.random.default_rng(n), n, d, 5, n_classes=n_classes, **choices)
     assert all(can_share(problem, SETTINGS) for problem in problems)
-    found = solve_together(problems, Enough(gap_tol))
+    found = solve_together(problems, StoppingRule(gap_tol))
     assert all(each.bounds.upper - each.bounds.lower <= gap_tol + 1e-12 for each in found)
     assert_within(problems, [each.stage.expand(*problems[0].shape) for each in found], gap_tol)
 
@@ -75,8 +75,8 @@ def test_bounds_are_those_of_the_full_program(radius, n_classes, coding, gap):
     others = permuted(data, rng, 4)
     posed = pose(data, rule=rule, **CHOICES).relabelled(others, rule)
     problems = [each.problem for each in posed]
-    found = [each.bounds for each in solve_together(problems, Enough(gap))]
-    assert found == dispatch.bound_minimax_risks(problems, SETTINGS, Enough(gap))
+    found = [each.bounds for each in solve_together(problems, StoppingRule(gap))]
+    assert found == dispatch.bound_minimax_risks(problems, SETTINGS, StoppingRule(gap))
     for other, bounds in zip(others, found, strict=True):
         Phi = phi_vectors(scaled_columns(other.X), n_classes, coding)
         exact, _ = minimax_risk(Phi, *tau_and_lambda(Phi, other.labels, radius))
@@ -92,7 +92,7 @@ def test_noise_is_always_one_class(largest):
     rule = Multiple(4.0)
     posed = pose(data, rule=rule, **CHOICES).relabelled(permuted(data, rng, 3), rule)
     problems = [each.problem for each in posed]
-    for problem, found in zip(problems, solve_together(problems, Enough(1e-6)), strict=True):
+    for problem, found in zip(problems, solve_together(problems, StoppingRule(1e-6)), strict=True):
         assert found.stage.components.tolist() == [largest * problem.shape[1]]
         assert found.bounds.upper == pytest.approx(1.0 + problem.lam[largest, 0] - problem.tau[largest, 0])
 
@@ -123,7 +123,7 @@ def test_same_bits_in_any_company(n_classes):
         assert np.array_equal(together[5:6], function(items[5:6]))
 
 
-@pytest.mark.parametrize("enough", [Enough(1e-3), Enough(np.inf, 0.2)])
+@pytest.mark.parametrize("enough", [StoppingRule(1e-3), StoppingRule(np.inf, 0.2)])
 def test_bounds_do_not_depend_on_the_problems_beside(enough):
     problems = [some_problem(seed, 36, 50, 4, radius=radius) for seed, radius in enumerate((0.3, 1.0, 2.0))]
     together = dispatch.bound_minimax_risks(problems, SETTINGS, enough)
@@ -158,7 +158,7 @@ def test_problems_of_all_kinds_are_bounded(kind):
         choices = choices | {"marginal_is_known": True}
     problem = pose(data, rule=Multiple(1.0), **choices).problem
     assert not can_share(problem, settings)
-    (bounds,) = dispatch.bound_minimax_risks([problem], settings, Enough(1e-6))
+    (bounds,) = dispatch.bound_minimax_risks([problem], settings, StoppingRule(1e-6))
     exact = interior_point(problem, SETTINGS)
     wider = 1e-4 if kind == "thin" else 0.0  # radii of zero are widened
     assert exact.lower - 1e-9 <= bounds.upper <= exact.upper + 2e-6 + wider
@@ -184,7 +184,7 @@ def test_a_fault_in_one_problem_leaves_all_answers(is_factor, n_classes, monkeyp
     else:
         monkeypatch.setattr(solution, "PATIENCE", 1)
         monkeypatch.setattr(step, "FRACTION_TO_BOUNDARY", 0.05)
-    together = solve_together(problems, Enough(SETTINGS.gap_tol))
+    together = solve_together(problems, StoppingRule(SETTINGS.gap_tol))
     assert any(each is None for each in together)
     found = dispatch.approach_minimax_risks(problems, SETTINGS)
     monkeypatch.undo()

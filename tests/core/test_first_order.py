@@ -31,7 +31,7 @@ from minimaxrisk.engines.first_order import (
     SignedMasses,
     on_simplex,
 )
-from minimaxrisk.engines.solution import EngineSettings, Enough
+from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from minimaxrisk.solvers import FirstOrder
 from problems import problem_of, without_forecast
@@ -342,7 +342,7 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
         minimax_risk_path(X, y, radii=[0.5, 1.0])
     problem, _ = problem_of(X, y, 2)
     auto = EngineSettings("auto")
-    bound = dispatch._bounds_alone(problem, auto, Enough(0.0)).upper
+    bound = dispatch._bounds_alone(problem, auto, StoppingRule(0.0)).upper
     assert model.worst_case_error_lower_ <= bound <= model.worst_case_error_lower_ + 1e-3
     near = upper_bound(problem, problem.objective, dispatch._approach_alone(problem, auto))
     assert near == bound
@@ -351,7 +351,7 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
 def test_an_interrupted_bound_is_no_bound(nothing_is_small):
     problem, _ = problem_of(np.random.default_rng(0).standard_normal((30, 8)), np.arange(30) % 2, 2)
 
-    class Interrupting(Enough):
+    class Interrupting(StoppingRule):
         def stops(self, record):
             raise KeyboardInterrupt
 

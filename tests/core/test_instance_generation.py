@@ -12,7 +12,7 @@ from scipy import sparse
 from minimaxrisk.engines import dispatch, instance_generation
 from minimaxrisk.engines.instance_generation import ClassMeans, Subprogram
 from minimaxrisk.engines.interior_point.engine import interior_point
-from minimaxrisk.engines.solution import EngineSettings, Enough
+from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import problem_of
@@ -241,9 +241,9 @@ def test_no_more_than_was_asked_for(gap_tol):
 def test_bounds_and_pairs_without_a_vertex(n_classes):
     problem = tall_problem(15, n=200, d=3, n_classes=n_classes)
     optimum = interior_point(problem, SETTINGS).upper
-    ((lower, upper),) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(1e-3))
+    ((lower, upper),) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(1e-3))
     assert optimum - 1e-3 <= lower <= optimum + 1e-12 <= upper + 2e-12 <= optimum + 1e-3
-    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, Enough(np.inf, optimum - 0.05))
+    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(np.inf, optimum - 0.05))
     assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
     (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4

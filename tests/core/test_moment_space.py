@@ -13,7 +13,7 @@ from minimaxrisk.engines import dispatch
 from minimaxrisk.engines.class_blocks import ClassBlocks
 from minimaxrisk.engines.linear_programs.constraint_generation import full_lp
 from minimaxrisk.engines.moment_space.engine import is_for_moment_space, moment_space
-from minimaxrisk.engines.solution import EngineSettings, Enough
+from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
@@ -82,7 +82,7 @@ def test_rough_answers_are_as_near_as_asked_for(radius):
     problem = problem_of(*study(2, 120, 5, 50), radius)
     assert is_for_moment_space(problem)
     expected = moment_space(problem, EngineSettings("auto"))
-    (bounds,) = dispatch.bound_minimax_risks([problem], EngineSettings("auto"), Enough(1e-3))
+    (bounds,) = dispatch.bound_minimax_risks([problem], EngineSettings("auto"), StoppingRule(1e-3))
     assert bounds.lower <= expected.upper <= bounds.upper <= expected.lower + 1e-3
     (near,) = dispatch.approach_minimax_risks([problem], EngineSettings("auto", gap_tol=1e-4))
     assert -1e-12 <= upper_bound(problem, problem.objective, near) - expected.upper <= 1e-4

@@ -24,7 +24,7 @@ from minimaxrisk._utils import parallel
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.solution import Enough
+from minimaxrisk.engines.solution import StoppingRule
 from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.solvers import InteriorPoint
 
@@ -176,14 +176,14 @@ def test_a_fit_that_is_decided_stops_and_proves_its_decision(wide, n_classes, dt
     sample = permutation_module._Sample.check(X.astype(dtype), y, None, None, None)
     bounds_of = permutation_module._bounds_of(MinimaxRiskClassifier(), sample)
     orders = sample.permutations(3, 0)
-    exact = bounds_of([(order, Enough(1e-7)) for order in orders])
+    exact = bounds_of([(order, StoppingRule(1e-7)) for order in orders])
     threshold = min(bounds.lower for bounds in exact) - 0.02
     for early, value in zip(
-        bounds_of([(order, Enough(np.inf, threshold)) for order in orders]), exact, strict=True
+        bounds_of([(order, StoppingRule(np.inf, threshold)) for order in orders]), exact, strict=True
     ):
         assert threshold < early.lower <= value.upper
         assert early.upper - early.lower > 1e-3
-    for early in bounds_of([(order, Enough(np.inf, threshold + 0.5)) for order in orders]):
+    for early in bounds_of([(order, StoppingRule(np.inf, threshold + 0.5)) for order in orders]):
         assert early.upper <= threshold + 0.5
         assert early.upper - early.lower > 1e-3
 
@@ -195,7 +195,7 @@ def test_fits_that_end_undecided_count_against_the_result(wide):
     assert test.n_no_larger == 0
     few = MinimaxRiskClassifier(InteriorPoint(max_iter=3))
     sample = permutation_module._Sample.check(X, y, None, None, None)
-    labellings = [(order, Enough(1e-6)) for order in (np.arange(len(y)), *sample.permutations(19, 0))]
+    labellings = [(order, StoppingRule(1e-6)) for order in (np.arange(len(y)), *sample.permutations(19, 0))]
     observed, *others = permutation_module._bounds_of(few, sample)(labellings)
     is_open = [bounds.lower <= observed.upper < bounds.upper for bounds in others]
     assert sum(is_open) > 0

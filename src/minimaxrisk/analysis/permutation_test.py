@@ -39,7 +39,7 @@ from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, steps_of
 from minimaxrisk._utils.stored_tables import LARGE
-from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, Enough
+from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, StoppingRule
 from minimaxrisk.estimators.fit_support import radius_seed_of
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
@@ -234,10 +234,12 @@ def permutation_test(
             UserWarning,
         )
     bounds_of = _bounds_of(estimator, sample, fit)
-    (observed,) = bounds_of([(np.arange(len(sample.y)), Enough(min(gap_tol, UNDECIDED_GAP)))])
+    (observed,) = bounds_of([(np.arange(len(sample.y)), StoppingRule(min(gap_tol, UNDECIDED_GAP)))])
     threshold = observed.upper + TIE
     n_null = n_permutations if n_null is None else min(n_null, n_permutations)
-    wanted = [Enough(gap_tol, threshold)] * n_null + [Enough(np.inf, threshold)] * (n_permutations - n_null)
+    wanted = [StoppingRule(gap_tol, threshold)] * n_null + [StoppingRule(np.inf, threshold)] * (
+        n_permutations - n_null
+    )
     labellings = list(zip(sample.permutations(n_permutations, random_state), wanted, strict=True))
     # With stop_after in pieces, each as long as all before it.
     found: list[Bounds] = []
@@ -287,7 +289,7 @@ def _gap_reached(stated: Sequence[Bounds], gap_tol: float) -> float:
 
 
 # An order of the labels, and when the bounds on its R* are enough.
-Labelling: TypeAlias = tuple[IntArray, Enough]
+Labelling: TypeAlias = tuple[IntArray, StoppingRule]
 
 
 @dataclass(frozen=True)
@@ -445,7 +447,7 @@ class _Refitting:
     def __call__(self, labellings: Sequence[Labelling]) -> list[Bounds]:
         return [self._of_labelling(order, enough) for order, enough in labellings]
 
-    def _of_labelling(self, order: IntArray, enough: Enough) -> Bounds:
+    def _of_labelling(self, order: IntArray, enough: StoppingRule) -> Bounds:
         fresh = clone(self.estimator)
         last = steps_of(fresh)[-1]
         last.set_params(callback=enough.stops, verbose=0)

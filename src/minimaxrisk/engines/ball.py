@@ -23,7 +23,7 @@ from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.interior_point.sides import Coupling
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.systems import system_class
-from minimaxrisk.engines.solution import Enough, Monitor, Solution, Stage, is_stuck
+from minimaxrisk.engines.solution import Monitor, Solution, SparseCoefficients, StoppingRule, is_stuck
 from minimaxrisk.problem.ball import Ball
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 
@@ -34,10 +34,10 @@ START = 0.5
 # The smallest square of a distance, so that it divides.
 SMALLEST_SQUARE = 1e-300
 # Where nobody asks for more.
-NEAR = Enough(1e-8)
+NEAR = StoppingRule(1e-8)
 
 
-def solve_ball(problem: Ball, enough: Enough = NEAR, monitor: Monitor | None = None) -> Solution:
+def solve_ball(problem: Ball, enough: StoppingRule = NEAR, monitor: Monitor | None = None) -> Solution:
     """The best bounds found, ``enough`` unless the numbers do not allow it; coefficients are B x n."""
     objective = problem.objective
     shared = np.broadcast_to(problem.centre.sum(axis=0) / len(problem.centre), problem.centre.shape)
@@ -45,7 +45,7 @@ def solve_ball(problem: Ball, enough: Enough = NEAR, monitor: Monitor | None = N
     point = lower_bound(problem, objective, shared)
     best = Solution(
         problem.shape,
-        Stage.of(nothing),
+        SparseCoefficients.of(nothing),
         upper_bound(problem, objective, nothing),
         point.distribution,
         point.bound,
@@ -64,7 +64,7 @@ def solve_ball(problem: Ball, enough: Enough = NEAR, monitor: Monitor | None = N
 
 
 def _iterate(
-    problem: Ball, shared: FloatArray, best: Solution, enough: Enough, monitor: Monitor | None
+    problem: Ball, shared: FloatArray, best: Solution, enough: StoppingRule, monitor: Monitor | None
 ) -> None:
     """Improve ``best`` until it is enough, the iterate is stuck, or the monitor says stop."""
     objective, point = problem.objective, BallPoint(problem, shared)
@@ -75,7 +75,7 @@ def _iterate(
             return
         coefficients = point.coefficients()
         upper = upper_bound(problem, objective, coefficients)
-        best.offer_stage(Stage.of(coefficients), upper)
+        best.offer_stage(SparseCoefficients.of(coefficients), upper)
         w = objective.repaired(point.system.distributions()[0], problem.centre)
         inside = lower_bound(problem, objective, w)
         best.offer_distribution(inside.distribution, inside.bound)

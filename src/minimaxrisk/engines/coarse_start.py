@@ -29,7 +29,7 @@ from minimaxrisk.engines.cost import (
     seconds_of_step,
 )
 from minimaxrisk.engines.first_order import Steps
-from minimaxrisk.engines.interior_point.box import Snapshot, snapshot_near
+from minimaxrisk.engines.interior_point.box import InteriorState, snapshot_near
 from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -49,11 +49,11 @@ class CoarseStart:
     found: Solution
     instances: IntArray
 
-    def on_all(self, problem: Box) -> Snapshot:
+    def on_all(self, problem: Box) -> InteriorState:
         """The beginning of the whole program."""
         return snapshot_near(problem, self._difference, self.found.mu)
 
-    def on_some(self, program: Box, prior: FloatArray) -> Snapshot:
+    def on_some(self, program: Box, prior: FloatArray) -> InteriorState:
         """The beginning of the program on ``instances``, behind the two class means.
 
         Mass elsewhere goes to the means, shared as in the sample.

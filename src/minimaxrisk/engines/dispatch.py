@@ -26,9 +26,9 @@ from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
     Bounds,
     EngineSettings,
-    Enough,
     Monitor,
     Solution,
+    StoppingRule,
     TimeLimit,
 )
 from minimaxrisk.problem.problem import Box
@@ -111,7 +111,9 @@ def remark_on_end(settings: EngineSettings, solution: Solution) -> str:
     return f"stopped{reached} with an optimality gap of {solution.gap:.2g}; the bounds are valid{remedy}"
 
 
-def bound_minimax_risks(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Bounds]:
+def bound_minimax_risks(
+    problems: Sequence[Box], settings: EngineSettings, enough: StoppingRule
+) -> list[Bounds]:
     """For each problem bounds on R* that are ``enough``; cheaper than the classifier.
 
     Or as near as the settings let the solver come. Bounds do not depend on the other problems. Radii of zero
@@ -125,11 +127,11 @@ def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) ->
 
     They do not depend on the other problems. Few of those of the interior point are exactly zero.
     """
-    found = _approached(problems, settings, Enough(settings.gap_tol))
+    found = _approached(problems, settings, StoppingRule(settings.gap_tol))
     return [one.stage.expand(*problem.shape) for one, problem in zip(found, problems, strict=True)]
 
 
-def _approached(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Found]:
+def _approached(problems: Sequence[Box], settings: EngineSettings, enough: StoppingRule) -> list[Found]:
     settings = replace(settings, is_gap_given=True)
     return [
         _solved_alone(_with_own_values(problem), settings, enough) if found is None else found
@@ -145,7 +147,7 @@ def problems_at_a_time(problem: Box, settings: EngineSettings) -> int:
     return problem.features.labellings_per_pass
 
 
-def _together(problems: Sequence[Box], settings: EngineSettings, enough: Enough) -> list[Found | None]:
+def _together(problems: Sequence[Box], settings: EngineSettings, enough: StoppingRule) -> list[Found | None]:
     """What the batched engine finds, for problems on the same array and of the same shape; else None."""
     found: list[Found | None] = [None] * len(problems)
     alike: dict[tuple[int, int, int], list[int]] = {}
@@ -167,7 +169,7 @@ def _with_own_values(problem: Box) -> Box:
     return problem if features is problem.features else replace(problem, features=features)
 
 
-def _solved_alone(problem: Box, settings: EngineSettings, enough: Enough) -> Found:
+def _solved_alone(problem: Box, settings: EngineSettings, enough: StoppingRule) -> Found:
     """A pair whose bounds are ``enough``, by the cheapest way there."""
     solver, found, limit = _solver_for(problem, settings), None, TimeLimit(settings.max_seconds)
     if solver == "interior-point" and not (is_for_moment_space(problem) or has_many_instances(problem)):

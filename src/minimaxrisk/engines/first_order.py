@@ -65,7 +65,7 @@ from minimaxrisk.engines.solution import (
     EngineSettings,
     Monitor,
     Solution,
-    Stage,
+    SparseCoefficients,
     drop_small_coefficients,
 )
 from minimaxrisk.features.matrix import FeatureMatrix, Products, squared_norm
@@ -476,7 +476,7 @@ def _certify(problem: Box, masses: Masses, mu: FloatArray, scores: FloatArray, b
     gain = float(np.sum(problem.tau * mu) - np.sum(problem.lam * np.abs(mu)))
     scale = masses.scale(gain, scores)
     bound = upper_bound(problem, problem.objective, scale * mu, problem.coding.scores(scale * scores))
-    best.offer_stage(Stage.of(scale * mu), bound)
+    best.offer_stage(SparseCoefficients.of(scale * mu), bound)
     return bound
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.interrupts import held_back, let_through
 from minimaxrisk.engines.coarse_start import CoarseStart, coarse_start, is_worth_a_coarse_start
-from minimaxrisk.engines.interior_point.box import Snapshot
+from minimaxrisk.engines.interior_point.box import InteriorState
 from minimaxrisk.engines.interior_point.engine import (
     NEAR_ENOUGH_SPARSE,
     VERTEX_ACCURACY,
@@ -42,11 +42,11 @@ from minimaxrisk.engines.interior_point.engine import (
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     EngineSettings,
-    Enough,
     IterationRecord,
     Monitor,
     Solution,
-    Stage,
+    SparseCoefficients,
+    StoppingRule,
 )
 from minimaxrisk.engines.subprogram import ClassMeans, Subprogram
 from minimaxrisk.problem.problem import Box
@@ -175,7 +175,7 @@ class _Rounds:
         if is_worth_a_coarse_start(self.problem):
             ended = self._begin_with_steps(enough)
         else:
-            ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], Enough(enough))
+            ended = self.approach([gap for gap in COARSE_GAPS if gap > self.tolerance], StoppingRule(enough))
         if ended == "open":
             ended = self._find_vertex(enough)
         if ended != "done" and not self.is_over:
@@ -185,7 +185,7 @@ class _Rounds:
         if not self.is_over and not (best.history and best.history[-1]["upper"] <= best.upper):
             best.report(self._monitor, best.upper, n_features=len(best.stage.components))
 
-    def approach(self, gaps: Sequence[float], enough: Enough) -> str:
+    def approach(self, gaps: Sequence[float], enough: StoppingRule) -> str:
         """Solve a sub-program to each of these gaps.
 
         Returns "done" once the bounds of the whole problem are ``enough`` or the rounds are over, "stuck"
@@ -245,7 +245,7 @@ class _Rounds:
             self._chosen = with_newcomers(self.problem, self._chosen, nearness)
         return "done" if self.best.gap <= self.tolerance else "open"
 
-    def _start_of(self, program: Subprogram) -> Snapshot | None:
+    def _start_of(self, program: Subprogram) -> InteriorState | None:
         """Where to begin: near to the best pair so far, or None where that is not worth it."""
         if self._start is not None:
             start, self._start = self._start, None
@@ -285,7 +285,7 @@ class _Rounds:
         scale = 1.0 / largest if problem.coding.name == "signed" and largest > 0.0 else 1.0
         penalty = float(np.sum(problem.lam * np.abs(mu)) - np.sum(problem.tau * mu))
         self._bound = scale * penalty + problem.objective.conjugate(scale * scores)
-        best.offer_stage(Stage.of(scale * mu), self._bound)
+        best.offer_stage(SparseCoefficients.of(scale * mu), self._bound)
         return program.nearness(mu, scores) if mu.any() else None
 
     def _tell(self, record: IterationRecord) -> bool:

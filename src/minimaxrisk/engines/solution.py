@@ -155,7 +155,7 @@ UNDECIDED_GAP = 1e-6
 
 
 @dataclass(frozen=True)
-class Enough:
+class StoppingRule:
     """When bounds on R* are close enough, and show on which side of the threshold it lies if there is one."""
 
     gap_tol: float
@@ -175,7 +175,7 @@ class Enough:
 
 
 @dataclass(frozen=True)
-class Stage:
+class SparseCoefficients:
     """Coefficients of one iteration: values at some components, zero elsewhere.
 
     A component is a block and a column of Phi, in the problem of a ball a block and an instance.
@@ -196,13 +196,13 @@ class Stage:
         return sizes
 
     @classmethod
-    def of(cls, mu: FloatArray) -> Stage:
+    def of(cls, mu: FloatArray) -> SparseCoefficients:
         """The coefficients that are not zero."""
         components = np.flatnonzero(mu)
         return cls(components, mu.ravel()[components])
 
 
-NOTHING = Stage(np.empty(0, dtype=np.intp), np.empty(0))
+NOTHING = SparseCoefficients(np.empty(0, dtype=np.intp), np.empty(0))
 
 
 @dataclass
@@ -210,7 +210,7 @@ class Solution:
     """The best certified pair so far, and how it was found."""
 
     shape: tuple[int, int]  # B x d, of the coefficients
-    stage: Stage  # coefficients that are not zero, columns at unit rms
+    stage: SparseCoefficients  # coefficients that are not zero, columns at unit rms
     upper: float
     distribution: FloatArray  # K x n, inside the uncertainty set
     lower: float
@@ -221,7 +221,7 @@ class Solution:
     stopped: bool = False  # by the monitor
     out_of_time: bool = False  # whether that, or the end of a linear program, was because of a time limit
     history: list[IterationRecord] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
+    stages: list[SparseCoefficients] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -245,7 +245,7 @@ class Solution:
             best.offer_distribution(inside.distribution, inside.bound)
         elif problem.scale.has_intercept:
             largest = int(np.argmax(centre.sum(axis=1)))
-            stage = Stage(np.array([largest * problem.shape[1]]), np.ones(1))
+            stage = SparseCoefficients(np.array([largest * problem.shape[1]]), np.ones(1))
             upper = upper_bound_of_some(problem, objective, stage.components, stage.values)
             best.offer_stage(stage, upper)
         return best
@@ -259,7 +259,7 @@ class Solution:
     def gap(self) -> float:
         return self.upper - self.lower
 
-    def offer_stage(self, stage: Stage, upper: float) -> None:
+    def offer_stage(self, stage: SparseCoefficients, upper: float) -> None:
         """Keep the coefficients if their bound is at least as good; of equal ones the later are sparser."""
         if upper <= self.upper:
             self.stage, self.upper = stage, upper
@@ -329,5 +329,5 @@ def drop_small_coefficients(
         kept = size > fraction * size.max(initial=0.0)
         upper = upper_bound_of_some(problem, objective, components[kept], values[kept])
         if upper <= min(allowed, nothing):
-            best.stage, best.upper = Stage(components[kept], values[kept]), upper
+            best.stage, best.upper = SparseCoefficients(components[kept], values[kept]), upper
             return

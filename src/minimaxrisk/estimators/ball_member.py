@@ -20,7 +20,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.ball import solve_ball
-from minimaxrisk.engines.solution import Enough
+from minimaxrisk.engines.solution import StoppingRule
 from minimaxrisk.features.kernel import KernelSpace
 from minimaxrisk.features.matrix import Coding, products_of_instances
 from minimaxrisk.problem.ball import ball_on_products
@@ -126,7 +126,7 @@ class _FittedBall:
             fit_intercept=like.scale.has_intercept,
             marginal_is_known=like.marginal.is_known,
         )
-        solved = solve_ball(problem, Enough(gap_tol))
+        solved = solve_ball(problem, StoppingRule(gap_tol))
         if solved.interrupted:
             raise KeyboardInterrupt
         threshold = None if like.marginal.is_known else problem.threshold_of(solved.mu)

@@ -19,10 +19,10 @@ from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time
 from minimaxrisk.engines.solution import (
     Bounds,
     EngineSettings,
-    Enough,
     IterationRecord,
     Monitor,
     Solution,
+    StoppingRule,
 )
 from minimaxrisk.estimators.fit_support import engine_settings_of, warn_about_work
 from minimaxrisk.estimators.prediction import draw_labels
@@ -381,7 +381,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     def _problems_at_a_time(self, problem: Box) -> int:
         return problems_at_a_time(problem, self._engine_settings(self.n_features_in_))
 
-    def _bounds(self, problems: Sequence[Box], enough: Enough) -> list[Bounds]:
+    def _bounds(self, problems: Sequence[Box], enough: StoppingRule) -> list[Bounds]:
         return bound_minimax_risks(problems, self._engine_settings(self.n_features_in_), enough)
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:

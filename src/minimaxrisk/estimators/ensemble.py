@@ -25,7 +25,7 @@ from minimaxrisk.engines.dispatch import (
     remark_on_end,
     solve_minimax_risk,
 )
-from minimaxrisk.engines.solution import EngineSettings, Enough, Monitor
+from minimaxrisk.engines.solution import EngineSettings, Monitor, StoppingRule
 from minimaxrisk.estimators.ball_member import BallMember, fit_ball, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import engine_settings_of, radius_seed_of, warn_about_work
@@ -509,7 +509,7 @@ class RulesFromRows:
         if settings.max_iter is None and settings.max_seconds is None:
             return [(mu, 0.0) for mu in approach_minimax_risks(problems, settings)]
         # The quicker way above does not tell where a limit ended it.
-        near_enough = Enough(settings.gap_tol).stops
+        near_enough = StoppingRule(settings.gap_tol).stops
         solved = [solve_minimax_risk(problem, settings, near_enough) for problem in problems]
         if any(each.interrupted for each in solved):
             raise KeyboardInterrupt

@@ -18,10 +18,10 @@ from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     Bounds,
-    Enough,
     IterationRecord,
     Monitor,
     Solution,
+    StoppingRule,
 )
 from minimaxrisk.estimators.fit_support import warn_about_products
 from minimaxrisk.estimators.skeleton import CertifiedClassifier, refuse_container
@@ -251,14 +251,14 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
     def _problems_at_a_time(self, problem: Ball) -> int:
         return 1
 
-    def _bounds(self, problems: Sequence[Ball], enough: Enough) -> list[Bounds]:
+    def _bounds(self, problems: Sequence[Ball], enough: StoppingRule) -> list[Bounds]:
         found = [solve_ball(problem, enough) for problem in problems]
         if any(each.interrupted for each in found):
             raise KeyboardInterrupt
         return [Bounds(each.lower, each.upper) for each in found]
 
     def _solved(self, posed: PosedBall, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
-        return solve_ball(posed.problem, Enough(max(self.gap_tol, SMALLEST_GAP)), monitor)
+        return solve_ball(posed.problem, StoppingRule(max(self.gap_tol, SMALLEST_GAP)), monitor)
 
     def _store(self, posed: PosedBall, data: TrainingData, solved: Solution, parameters: Any) -> None:
         problem, self._fitted_parameters = posed.problem, clone(self._without_callback())

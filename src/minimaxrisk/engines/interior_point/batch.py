@@ -20,9 +20,9 @@ from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.solution import (
     Bounds,
     EngineSettings,
-    Enough,
     Solution,
-    Stage,
+    SparseCoefficients,
+    StoppingRule,
     is_stuck,
 )
 from minimaxrisk.problem.problem import Box, upper_bound_of_some
@@ -65,19 +65,19 @@ def batch_size(problem: Box) -> int:
 class Found:
     """Coefficients, the upper bound that they prove, and the lower bound beside it."""
 
-    stage: Stage
+    stage: SparseCoefficients
     bounds: Bounds
 
     @classmethod
-    def of(cls, stage: Stage, problem: Box, lower: float) -> Found:
+    def of(cls, stage: SparseCoefficients, problem: Box, lower: float) -> Found:
         """Prove the upper bound afresh; where constraints were widened, for the wider set."""
         problem, used = widened(problem), np.flatnonzero(stage.values)
-        stage = Stage(stage.components[used], stage.values[used])
+        stage = SparseCoefficients(stage.components[used], stage.values[used])
         upper = upper_bound_of_some(problem, problem.objective, stage.components, stage.values)
         return cls(stage, Bounds(lower, upper))
 
 
-def solve_together(problems: Sequence[Box], enough: Enough) -> list[Found | None]:
+def solve_together(problems: Sequence[Box], enough: StoppingRule) -> list[Found | None]:
     """For each problem coefficients and bounds that are ``enough``, or None if it got stuck.
 
     All of them ``can_share``, are on one array and have the same number of instances.
@@ -88,7 +88,7 @@ def solve_together(problems: Sequence[Box], enough: Enough) -> list[Found | None
 class _Loop:
     """The iterations, and the best bounds of the problems that are not done yet."""
 
-    def __init__(self, problems: Sequence[Box], enough: Enough) -> None:
+    def __init__(self, problems: Sequence[Box], enough: StoppingRule) -> None:
         self._enough = enough
         self._found: list[Found | None] = [None] * len(problems)
         self._points = BoxIterates(problems, in_batch=True)

@@ -26,7 +26,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray, stacked
 from minimaxrisk.engines.cost import n_constraints
 from minimaxrisk.engines.interior_point.sides import BoxCoupling
 from minimaxrisk.engines.interior_point.systems import NewtonSystem, SignedSystem, start_system
-from minimaxrisk.engines.solution import Face, Stage
+from minimaxrisk.engines.solution import Face, SparseCoefficients
 from minimaxrisk.features.moment_constraints import WorkingSet, moment_constraints_of
 from minimaxrisk.problem.problem import Box
 
@@ -174,10 +174,10 @@ class BoxIterates:
         gain = (targets * self.coefficients - np.abs(self.coefficients)).sum(axis=1)
         return self.system.upper_bounds(gain, self.scores)
 
-    def stage(self, i: int, scale: float) -> Stage:
+    def stage(self, i: int, scale: float) -> SparseCoefficients:
         """The coefficients of a problem times a factor."""
         working = self.working[i]
-        return Stage(working.components, scale * self.coefficients[i] / working.radius)
+        return SparseCoefficients(working.components, scale * self.coefficients[i] / working.radius)
 
     # What the step asks for.
 
@@ -197,8 +197,8 @@ class BoxIterates:
     def direction(self, over: FloatArray, predictor: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         n_x = self.system.x.shape[1]
         middle = n_x + self.coefficients.shape[1]
-        pull = self._scores_of(over[:, middle:] - over[:, n_x:middle])
-        dx, moved = self.system.solve(over[:, :n_x], pull)
+        multiplier_pull = self._scores_of(over[:, middle:] - over[:, n_x:middle])
+        dx, moved = self.system.solve(over[:, :n_x], multiplier_pull)
         weights = self.system.block_weights(dx)
         positions = stacked(
             [
@@ -225,7 +225,7 @@ class BoxIterates:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class InteriorState:
     """A strictly feasible pair, primal and dual, in units that do not depend on the radii.
 
     The masses and their deviations from tau stay inside larger radii. Multipliers in units of mu leave the
@@ -245,7 +245,7 @@ class BoxPoint(BoxIterates):
     def __init__(
         self,
         problem: Box,
-        start: Snapshot | None = None,
+        start: InteriorState | None = None,
         *,
         make_system: MakeSystem | None = None,
         is_exact: bool = False,
@@ -271,10 +271,10 @@ class BoxPoint(BoxIterates):
     def _radius_of(self, components: IntArray) -> FloatArray:
         return self.constraints.working_set(0, components).radius
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> InteriorState:
         """The iterate, to start from at radii that are nowhere smaller."""
         only = self.only
-        return Snapshot(
+        return InteriorState(
             self.system.at(self.system.x, self.system.z),
             self.constraints.deviations(),
             only.components,
@@ -295,7 +295,7 @@ class BoxPoint(BoxIterates):
         """The distribution of the iterate (K x n)."""
         return self.system.distributions()[0]
 
-    def upper_bound(self) -> tuple[float, Stage]:
+    def upper_bound(self) -> tuple[float, SparseCoefficients]:
         """The bound that the multipliers prove, and the coefficients that prove it."""
         bounds, scales = self.upper_bounds()
         return float(bounds[0]), self.stage(0, float(scales[0]))
@@ -321,7 +321,7 @@ class BoxPoint(BoxIterates):
         return Face(self.only.components[active], side, *self.system.support(), n_masses_known)
 
 
-def snapshot_near(problem: Box, u: FloatArray, mu: FloatArray) -> Snapshot:
+def snapshot_near(problem: Box, u: FloatArray, mu: FloatArray) -> InteriorState:
     """A strictly feasible pair near differences of masses u (n) and coefficients mu (B x d).
 
     For the signed coding with free masses. Both are moved towards the inside a little, and no product x z
@@ -351,7 +351,7 @@ def snapshot_near(problem: Box, u: FloatArray, mu: FloatArray) -> Snapshot:
     components = np.flatnonzero(mu)
     values = factor * mu.ravel()[components]
     multipliers = np.stack([np.maximum(-values, 0.0), np.maximum(values, 0.0)])
-    return Snapshot(system, constraints.deviations(), components, multipliers)
+    return InteriorState(system, constraints.deviations(), components, multipliers)
 
 
 def n_nearest(problem: Box) -> int:

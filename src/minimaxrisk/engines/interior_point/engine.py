@@ -18,18 +18,18 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.interrupts import held_back, let_through
-from minimaxrisk.engines.interior_point.box import BoxPoint, MakeSystem, Snapshot
+from minimaxrisk.engines.interior_point.box import BoxPoint, InteriorState, MakeSystem
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
-from minimaxrisk.engines.linear_programs.constraint_generation import WarmStart, constraint_generation
+from minimaxrisk.engines.linear_programs.constraint_generation import GuessedVertex, constraint_generation
 from minimaxrisk.engines.linear_programs.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     EngineSettings,
-    Enough,
     Monitor,
     Solution,
-    Stage,
+    SparseCoefficients,
+    StoppingRule,
     drop_small_coefficients,
     is_stuck,
 )
@@ -66,20 +66,20 @@ def interior_point(
     problem: Box,
     settings: EngineSettings,
     monitor: Monitor | None = None,
-    relay: Relay | None = None,
-    start: Snapshot | None = None,
+    warm_start: WarmStart | None = None,
+    start: InteriorState | None = None,
 ) -> Solution:
     """Solve to a certified gap of ``settings.gap_tol``.
 
     The pair returned is the best one certified, whichever way the loop ends. ``start`` is the iterate to
-    begin with. A ``relay`` brings one from a problem with smaller radii and takes one to the next problem.
+    begin with. A ``warm_start`` brings one from a problem with smaller radii and takes one to the next.
     """
     best = Solution.without_features(problem, problem.objective)
     best.solver = "interior-point"
     is_vertex = False
     try:
         with let_through():
-            search = Search(problem, settings, best, relay=relay, start=start)
+            search = Search(problem, settings, best, warm_start=warm_start, start=start)
             ended = search.run(monitor)
             is_vertex = search.at_vertex and not search.is_widened
             if ended in ("near", "stuck"):
@@ -100,21 +100,21 @@ def interior_approach(
     settings: EngineSettings,
     monitor: Monitor | None = None,
     *,
-    enough: Enough | None = None,
-    relay: Relay | None = None,
-    start: Snapshot | None = None,
+    enough: StoppingRule | None = None,
+    warm_start: WarmStart | None = None,
+    start: InteriorState | None = None,
 ) -> Solution | None:
     """A pair whose bounds are ``enough``, or within ``settings.gap_tol`` of each other; not at a vertex.
 
     None where the loop gets stuck. Where constraints were widened, the bounds are those of the wider set.
     """
-    enough = Enough(max(settings.gap_tol, SMALLEST_GAP)) if enough is None else enough
+    enough = StoppingRule(max(settings.gap_tol, SMALLEST_GAP)) if enough is None else enough
     problem = widened(problem)
     best = Solution.without_features(problem, problem.objective)
     best.solver = "interior-point"
     try:
         with let_through():
-            search = Search(problem, settings, best, enough=enough, relay=relay, start=start)
+            search = Search(problem, settings, best, enough=enough, warm_start=warm_start, start=start)
             ended = search.run(monitor)
     except KeyboardInterrupt:
         best.interrupted = True
@@ -145,23 +145,23 @@ class Search:
         *,
         objective: Objective | None = None,
         make_system: MakeSystem | None = None,
-        enough: Enough | None = None,
-        relay: Relay | None = None,
-        start: Snapshot | None = None,
+        enough: StoppingRule | None = None,
+        warm_start: WarmStart | None = None,
+        start: InteriorState | None = None,
     ) -> None:
-        self.settings, self.best, self.relay, self.enough = settings, best, relay, enough
+        self.settings, self.best, self.warm_start, self.enough = settings, best, warm_start, enough
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
         self.objective = problem.objective if objective is None else objective
         self.problem, self.iterated = problem, widened(problem)
         self.is_widened = self.iterated is not problem
         self._make_system = make_system
-        self._begin(start if relay is None else relay.start_for(self.iterated.lam))
+        self._begin(start if warm_start is None else warm_start.start_for(self.iterated.lam))
         self.lower = best.lower
         self._upper_is_of_vertex = True  # of no features
         self._way, self._n_pivots = "", 0  # of the current iteration
         self._extra = 0  # iterations within the tolerance
 
-    def _begin(self, start: Snapshot | None, *, is_exact: bool = False) -> BoxPoint:
+    def _begin(self, start: InteriorState | None, *, is_exact: bool = False) -> BoxPoint:
         """Take a new iterate; one that gets stuck after a warm beginning is followed by another one."""
         self.point = BoxPoint(self.iterated, start, make_system=self._make_system, is_exact=is_exact)
         self._vertices, self._is_warm = VertexSearch(self.point), start is not None
@@ -201,8 +201,8 @@ class Search:
             bound = self._certify()
             is_exact = point.constraints.is_exact
             is_near = is_exact and self.gap <= self.tolerance
-            if self.relay is not None:
-                self.relay.offer(point, self.gap)
+            if self.warm_start is not None:
+                self.warm_start.offer(point, self.gap)
             if self.enough is None:
                 self._look_for_vertex(is_near=is_near)
                 is_near = is_exact and self.gap <= self.tolerance
@@ -255,7 +255,7 @@ class Search:
             self._offer_distribution(w, value, is_proven=self.point.constraints.is_exact)
         return bound
 
-    def _offer_stage(self, stage: Stage, upper: float, *, is_vertex: bool) -> None:
+    def _offer_stage(self, stage: SparseCoefficients, upper: float, *, is_vertex: bool) -> None:
         # A vertex is better than an iterate with the same bound.
         if upper < self.best.upper or (is_vertex and upper == self.best.upper):
             self._upper_is_of_vertex = is_vertex
@@ -346,7 +346,7 @@ def _finish(search: Search, ended: str, monitor: Monitor | None) -> bool:
             max_iter=None if settings.max_iter is None else settings.max_iter - n_iterations - 1,
             deadline=settings.deadline,
             monitor=monitor,
-            warm_start=WarmStart(finished, guess, most_pivots(problem) if is_accurate else None),
+            warm_start=GuessedVertex(finished, guess, most_pivots(problem) if is_accurate else None),
         )
     except PivotLimitError as error:
         # No vertex then, and the history says so.
@@ -382,28 +382,28 @@ def _notable_components(point: BoxPoint) -> IntArray:
     return point.only.components[largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)]
 
 
-# The gap of the iterate that a relay keeps: this fraction of what the growth of the radii adds to it, but no
-# less than that. From 0.03 to 0.3 the iterations of a path differ by 5% (GLIOMA and TOX_171).
+# The gap of the iterate that a warm start keeps: this fraction of what the growth of the radii adds to it,
+# but no less than that. From 0.03 to 0.3 the iterations of a path differ by 5% (GLIOMA and TOX_171).
 SHARE, SMALLEST_SNAPSHOT_GAP = 0.1, 1e-5
 # How much the growth may add: about where the usual beginning takes as many iterations (20 radii from 0.08 to
 # 8 on GLIOMA, MLL and TOX_171), since the iterate is then nearer to the boundary than it should be.
 LARGEST_ADDED = 0.1
 
 
-class Relay:
+class WarmStart:
     """Hands an iterate from one problem to the next, whose radii are larger.
 
     The iterate to hand on is one whose own gap is a small part of what the growth of the radii adds to it
-    (``Snapshot``). A later one gains nothing, and is too near to the boundary to go on from.
+    (``InteriorState``). A later one gains nothing, and is too near to the boundary to go on from.
     """
 
     def __init__(self) -> None:
         # How much larger the radii of the problem after the next one are, as a fraction of its own.
         self.growth = 0.0
-        self._held: tuple[Snapshot, FloatArray] | None = None
+        self._held: tuple[InteriorState, FloatArray] | None = None
         self._lam: FloatArray | None = None  # of the current problem, until an iterate of it is held
 
-    def start_for(self, lam: FloatArray) -> Snapshot | None:
+    def start_for(self, lam: FloatArray) -> InteriorState | None:
         """Where to begin with these radii; None if nothing is held, or one of them is smaller than before."""
         self._lam = lam
         if self._held is None or (lam < self._held[1]).any():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from minimaxrisk.engines.interior_point.engine import Search
 from minimaxrisk.engines.interior_point.systems import ExpectedLossSystem
-from minimaxrisk.engines.solution import EngineSettings, Enough, Solution, drop_small_coefficients
+from minimaxrisk.engines.solution import EngineSettings, Solution, StoppingRule, drop_small_coefficients
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -39,7 +39,7 @@ def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
         best,
         objective=objective,
         make_system=lambda start: ExpectedLossSystem(objective.loss, problem.coding, start),
-        enough=Enough(GAP),
+        enough=StoppingRule(GAP),
     )
     search.run(None)
     best.settle(problem, objective)

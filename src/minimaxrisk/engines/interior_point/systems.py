@@ -93,16 +93,16 @@ class NewtonSystem(ABC):
         """
 
     @abstractmethod
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
-        """Return the step of x for ``dz + ratio dx = pushed``, and the changes of moments where known.
+    def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
+        """Return the step of x for ``dz + ratio dx = rhs``, and the changes of moments where known.
 
-        ``pull`` (P x B x n) holds the scores of the part of the multipliers' change that does not depend on
-        the step.
+        ``multiplier_pull`` (P x B x n) holds the scores of the part of the multipliers' change that does not
+        depend on the step.
         """
 
     @abstractmethod
-    def respond(self, pull: FloatArray) -> FloatArray:
-        """Return the part of the step of x that is due to ``pull``, to which it is linear."""
+    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
+        """Return the part of the step of x that is due to ``multiplier_pull``, to which it is linear."""
 
 
 def start_system(problems: Sequence[Box], start: FloatArray) -> NewtonSystem:
@@ -164,17 +164,17 @@ class SignedSystem(NewtonSystem):
         self._side = coupling.diagonal(e[:, :1] * self._shares[:, :1])
         return self._side.failed
 
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
-        difference = self._by_kind(pushed) - self._residual
+    def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
+        difference = self._by_kind(rhs) - self._residual
         right = self._shares * difference
-        du, moved = self._side.solve(right[:, :1] + right[:, 1:] + pull)
+        du, moved = self._side.solve(right[:, :1] + right[:, 1:] + multiplier_pull)
         # dz_p + dz_q is known, which gives the other half of the step without cancellation.
         dx = self._shares * du
         dx += (difference[:, :1] + difference[:, 1:]) / self._sum
-        return dx.reshape(pushed.shape), moved
+        return dx.reshape(rhs.shape), moved
 
-    def respond(self, pull: FloatArray) -> FloatArray:
-        return (self._shares * self._side.solve(pull)[0]).reshape(len(pull), -1)
+    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
+        return (self._shares * self._side.solve(multiplier_pull)[0]).reshape(len(multiplier_pull), -1)
 
 
 def distribution_with_difference(u: FloatArray) -> FloatArray:
@@ -248,14 +248,14 @@ class KnownSignedSystem(NewtonSystem):
         self._side = coupling.diagonal((e_p * e_q + e_v * (e_p + e_q)) / self._sum)
         return self._side.failed
 
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
-        by_kind = self._by_kind(pushed)
+    def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
+        by_kind = self._by_kind(rhs)
         a, b = np.split(by_kind[:, :2] - self._residual - by_kind[:, 2:], 2, axis=1)
-        du, moved = self._side.solve((self._for_p * a - self._for_q * b) / self._sum + pull)
+        du, moved = self._side.solve((self._for_p * a - self._for_q * b) / self._sum + multiplier_pull)
         return self._step_of(du, a + b), moved
 
-    def respond(self, pull: FloatArray) -> FloatArray:
-        return self._step_of(self._side.solve(pull)[0], 0.0)
+    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
+        return self._step_of(self._side.solve(multiplier_pull)[0], 0.0)
 
     def _step_of(self, du: FloatArray, both: FloatArray | float) -> FloatArray:
         parts = [both + self._for_p * du, both - self._for_q * du, self._for_v * du - 2.0 * both]
@@ -317,14 +317,14 @@ class OneHotSystem(NewtonSystem):
         self._unit_mass = self._unit[:, 0].sum(axis=(1, 2))
         return self._side.failed
 
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
-        by_kind = self._pairs(pushed)
-        g = self._residual + pull + by_kind[:, 0] - by_kind[:, 1]
+    def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
+        by_kind = self._pairs(rhs)
+        g = self._residual + multiplier_pull + by_kind[:, 0] - by_kind[:, 1]
         dx, moved = self._side.solve(g, by_kind[:, 1].sum(axis=1) - self._missing)
         return self._with_masses(dx, moved, self._w)
 
-    def respond(self, pull: FloatArray) -> FloatArray:
-        dx, moved = self._side.solve(pull, np.zeros((len(pull), self._n)))
+    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
+        dx, moved = self._side.solve(multiplier_pull, np.zeros((len(multiplier_pull), self._n)))
         return self._with_masses(dx, moved, None)[0]
 
     def _with_masses(self, dx: FloatArray, moved: Moved, w: FloatArray | None) -> tuple[FloatArray, Moved]:
@@ -437,25 +437,27 @@ class ExpectedLossSystem(NewtonSystem):
         self._unit, self._unit_moved = self._dx(np.ones_like(e), np.zeros_like(scores))
         return self._side.failed
 
-    def solve(self, pushed: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
-        return self._with_mass(self._by_kind(pushed) - self._residual, pull, 1.0 - self.x.sum(axis=1))
+    def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
+        return self._with_mass(self._by_kind(rhs) - self._residual, multiplier_pull, 1.0 - self.x.sum(axis=1))
 
-    def respond(self, pull: FloatArray) -> FloatArray:
-        return self._with_mass(np.zeros_like(self._ratio), pull, np.zeros(len(pull)))[0]
+    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
+        return self._with_mass(np.zeros_like(self._ratio), multiplier_pull, np.zeros(len(multiplier_pull)))[0]
 
-    def _with_mass(self, right: FloatArray, pull: FloatArray, mass: FloatArray) -> tuple[FloatArray, Moved]:
+    def _with_mass(
+        self, right: FloatArray, multiplier_pull: FloatArray, mass: FloatArray
+    ) -> tuple[FloatArray, Moved]:
         """Solve with the phi at which the step adds so much mass."""
-        dx, moved = self._dx(right, pull)
+        dx, moved = self._dx(right, multiplier_pull)
         dphi = (dx.sum(axis=(1, 2)) - mass) / self._unit.sum(axis=(1, 2))
         dx = dx - dphi[:, None, None] * self._unit
         return dx.reshape(len(dx), -1), _without(dphi, self._unit_moved, moved)
 
-    def _dx(self, right: FloatArray, pull: FloatArray) -> tuple[FloatArray, Moved]:
-        """Solve ``e dx + C'G C dx = right + C' pull``."""
+    def _dx(self, right: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
+        """Solve ``e dx + C'G C dx = right + C' multiplier_pull``."""
         if self._coding.n_blocks > 1:
-            return self._side.solve(right + pull)
+            return self._side.solve(right + multiplier_pull)
         total = self._ratio.sum(axis=1, keepdims=True)
         crossed = self._ratio[:, ::-1]
         product = crossed * right
-        du, moved = self._side.solve((product[:, :1] - product[:, 1:]) / total + pull)
+        du, moved = self._side.solve((product[:, :1] - product[:, 1:]) / total + multiplier_pull)
         return (crossed * du * SIGNS + right.sum(axis=1, keepdims=True)) / total, moved

@@ -36,7 +36,7 @@ from minimaxrisk.engines.interior_point.parametric_simplex import (
 )
 from minimaxrisk.engines.interior_point.systems import distribution_with_difference
 from minimaxrisk.engines.linear_programs.master import NEGLIGIBLE_MULTIPLIER
-from minimaxrisk.engines.solution import Face, Stage
+from minimaxrisk.engines.solution import Face, SparseCoefficients
 from minimaxrisk.features.moment_constraints import WorkingSet
 from minimaxrisk.problem.problem import Box
 
@@ -45,7 +45,7 @@ from minimaxrisk.problem.problem import Box
 class Candidate:
     """Coefficients and a distribution that may be the optimal pair."""
 
-    stage: Stage
+    stage: SparseCoefficients
     distribution: FloatArray
     n_pivots: int = 0  # that it took to find them
 
@@ -84,10 +84,10 @@ def active_rows(working: WorkingSet, face: Face) -> tuple[FloatArray, FloatArray
     return working.rows[active] * radius[:, None], (working.target[active] + face.side) * radius
 
 
-def stage_of(components: IntArray, coefficients: FloatArray) -> Stage:
+def stage_of(components: IntArray, coefficients: FloatArray) -> SparseCoefficients:
     """The coefficients that are not zero up to rounding; some are zero where the vertex is degenerate."""
     used = np.flatnonzero(np.abs(coefficients) > NEGLIGIBLE_MULTIPLIER)
-    return Stage(components[used], coefficients[used])
+    return SparseCoefficients(components[used], coefficients[used])
 
 
 def normalised(w: FloatArray) -> FloatArray:

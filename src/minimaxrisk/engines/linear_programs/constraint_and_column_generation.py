@@ -30,7 +30,7 @@ from minimaxrisk.engines.linear_programs.constraint_generation import InnerPoint
 from minimaxrisk.engines.linear_programs.highs import TimeLimitError
 from minimaxrisk.engines.linear_programs.master import FixedPart, Master, MasterSolution
 from minimaxrisk.engines.linear_programs.starts import first_order_pair, most_important
-from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution, Stage
+from minimaxrisk.engines.solution import EngineSettings, Monitor, Solution, SparseCoefficients
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import Box, lower_bound
 from minimaxrisk.problem.rule import best_sets, instance_thresholds
@@ -213,7 +213,7 @@ def constraint_and_column_generation(
 
 
 def _certify_stage(
-    problem: Box, objective: BayesError, stage: Stage, best: Solution
+    problem: Box, objective: BayesError, stage: SparseCoefficients, best: Solution
 ) -> tuple[float, FloatArray]:
     """The bound of new coefficients, kept where it is the best so far, and their scores."""
     penalty, scores = problem.penalty_and_scores(stage.components, stage.values)

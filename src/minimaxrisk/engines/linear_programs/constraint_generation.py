@@ -33,7 +33,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.linear_programs.highs import SMALLEST_TOLERANCE, TimeLimitError
 from minimaxrisk.engines.linear_programs.master import Master
-from minimaxrisk.engines.solution import Face, Monitor, Solution, Stage
+from minimaxrisk.engines.solution import Face, Monitor, Solution, SparseCoefficients
 from minimaxrisk.problem.objective import Objective
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
@@ -47,7 +47,7 @@ FRACTION_TO_BOUNDARY = 0.95
 
 
 @dataclass(frozen=True)
-class WarmStart:
+class GuessedVertex:
     """The work of another engine: its best pair so far and its guess of the optimal vertex.
 
     Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
@@ -71,7 +71,7 @@ def constraint_generation(
     deadline: float = np.inf,
     presolve: bool = False,
     monitor: Monitor | None = None,
-    warm_start: WarmStart | None = None,
+    warm_start: GuessedVertex | None = None,
 ) -> Solution:
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
@@ -133,7 +133,7 @@ def constraint_generation(
 class Solved:
     """What LPSOLVE gives."""
 
-    mu: Stage  # on I
+    mu: SparseCoefficients  # on I
     alpha: FloatArray  # K x n: of an instance the masses of all sets of labels, added up by label
     moments: FloatArray  # F'alpha
     R: float

@@ -13,7 +13,7 @@ from minimaxrisk.engines.linear_programs.highs import (
     LinearProgramSolution,
     RangeProgram,
 )
-from minimaxrisk.engines.solution import Face, Stage
+from minimaxrisk.engines.solution import Face, SparseCoefficients
 from minimaxrisk.features.matrix import Coding, slices_of
 from minimaxrisk.problem.objective import (
     BayesError,
@@ -37,7 +37,7 @@ LARGEST_FACTOR = 1e2
 class MasterSolution:
     """Optimum of the restricted problem: coefficients, worst-case distribution, and the basis."""
 
-    stage: Stage
+    stage: SparseCoefficients
     distribution: FloatArray  # K x n
     is_basic: BoolArray  # for each component: its constraint row is basic, so its multiplier is zero
     n_pivots: int
@@ -156,7 +156,7 @@ class Master:
         # returns rounding errors there, which would count as selected features.
         multipliers = self._factor[self.components] * found.added_row_duals
         is_zero = found.added_row_is_basic | (np.abs(multipliers) <= NEGLIGIBLE_MULTIPLIER)
-        stage = Stage(self.components.copy(), np.where(is_zero, 0.0, multipliers))
+        stage = SparseCoefficients(self.components.copy(), np.where(is_zero, 0.0, multipliers))
         distribution = self._objective.repaired(w, self.problem.centre)
         return MasterSolution(stage, distribution, found.added_row_is_basic, found.n_pivots)
 

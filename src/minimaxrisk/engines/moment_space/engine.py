@@ -30,7 +30,7 @@ from minimaxrisk.engines.solution import (
     IterationRecord,
     Monitor,
     Solution,
-    Stage,
+    SparseCoefficients,
     drop_small_coefficients,
     is_stuck,
 )
@@ -166,7 +166,7 @@ def _iterate(
         # 1) Certify both sides.
         mu = point.mu
         bound = upper_bound(problem, problem.objective, mu, mu @ Z.T)
-        best.offer_stage(Stage.of(mu), bound)
+        best.offer_stage(SparseCoefficients.of(mu), bound)
         mass, _ = point.masses
         mass = mass / mass.sum()
         moments = mass @ Z

@@ -18,7 +18,7 @@ from minimaxrisk.engines.interior_point.parametric_simplex import (
     Vertex,
     Walk,
 )
-from minimaxrisk.engines.solution import Stage
+from minimaxrisk.engines.solution import SparseCoefficients
 from minimaxrisk.problem.problem import Box
 
 # Relative size of the random changes that break ties.
@@ -30,7 +30,7 @@ class Stop:
     """The optimal pair at a ``fraction`` of the way."""
 
     fraction: float
-    stage: Stage
+    stage: SparseCoefficients
     distribution: FloatArray
 
 
@@ -97,4 +97,4 @@ class Homotopy:
         mu = self.atoms.cost[vertex.atoms] @ vertex.inverse[:, 1:]
         # Coefficients of the wrong sign are rounding errors, at ties.
         right_side = vertex.side * mu < 0.0
-        return Stop(fraction, Stage(vertex.active[right_side], mu[right_side]), w)
+        return Stop(fraction, SparseCoefficients(vertex.active[right_side], mu[right_side]), w)

@@ -1,9 +1,9 @@
 """R* for many radii s at once, and between them.
 
 The interior point solves the radii in ascending order, and begins each at an iterate of the one before
-(``Relay``). Where all vertices are wanted, or many radii of a small problem with one block of coefficients,
-the optimal vertex is followed from the largest radius down to the smallest instead (``homotopy``). Where that
-fails, or takes too many pivots, the interior point solves the radii that are left.
+(``WarmStart``). Where all vertices are wanted, or many radii of a small problem with one block of
+coefficients, the optimal vertex is followed from the largest radius down to the smallest instead
+(``homotopy``). Where that fails, or takes too many pivots, the interior point solves the radii that are left.
 Every pair is certified at its own radius.
 
 What a solved radius proves about the others (``Envelope``). For fixed coefficients the upper bound U(s; mu)
@@ -21,14 +21,14 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.cost import refuse_too_large
 from minimaxrisk.engines.interior_point.engine import (
-    Relay,
+    WarmStart,
     interior_approach,
     interior_point,
 )
 from minimaxrisk.engines.interior_point.parametric_simplex import ParametricSimplexError, Vertex
 from minimaxrisk.engines.linear_programs.starts import by_correlation
 from minimaxrisk.engines.radius_path.homotopy import Homotopy, Stop
-from minimaxrisk.engines.solution import EngineSettings, Stage, drop_small_coefficients
+from minimaxrisk.engines.solution import EngineSettings, SparseCoefficients, drop_small_coefficients
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound_of_some
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 
@@ -76,7 +76,7 @@ class RadiusFamily:
         smallest, largest = self.at(self.smallest).lam, self.problem.lam
         return not ((smallest == SMALLEST_RADIUS) & (largest > SMALLEST_RADIUS)).any()
 
-    def solved(self, radius: float, stage: Stage, upper: float, lower: float) -> SolvedRadius:
+    def solved(self, radius: float, stage: SparseCoefficients, upper: float, lower: float) -> SolvedRadius:
         """With the bounds that the same coefficients prove at both ends: the radii alone differ."""
         lam, size = self.problem.lam.ravel()[stage.components], np.abs(stage.values)
         here, *ends = (
@@ -93,7 +93,7 @@ class SolvedRadius:
     """Coefficients, certified bounds on R*, and the bounds of the coefficients at both ends of the path."""
 
     radius: float
-    stage: Stage
+    stage: SparseCoefficients
     upper: float
     lower: float
     upper_at_ends: tuple[float, float]  # at the smallest and at the largest radius
@@ -145,11 +145,11 @@ def _by_vertices(
 
 
 def _by_interior_points(family: RadiusFamily, ascending: FloatArray, *, report: Report) -> list[SolvedRadius]:
-    relay, solved = Relay(), list[SolvedRadius]()
+    warm_start, solved = WarmStart(), list[SolvedRadius]()
     upwards = ascending.tolist()
     for radius, larger in zip(upwards, [*upwards[1:], upwards[-1]], strict=True):
-        relay.growth = larger / radius - 1.0
-        found = _solved(family, radius, relay)
+        warm_start.growth = larger / radius - 1.0
+        found = _solved(family, radius, warm_start)
         if not _is_accurate(found, family.gap):
             found = min(found, solve_afresh(family, radius), key=lambda one: one.upper - one.lower)
         solved.append(found)
@@ -166,17 +166,19 @@ def solve_afresh(family: RadiusFamily, radius: float) -> SolvedRadius:
     return _solved(family, radius, None)
 
 
-def _solved(family: RadiusFamily, radius: float, relay: Relay | None) -> SolvedRadius:
+def _solved(family: RadiusFamily, radius: float, warm_start: WarmStart | None) -> SolvedRadius:
     """Solve by the interior point, to the gap of the family or where that is small to the vertex."""
     problem, solution = family.at(radius), None
-    if relay is not None and family.gap > GAP:
+    if warm_start is not None and family.gap > GAP:
         settings = EngineSettings("interior-point", gap_tol=family.gap)
-        solution = interior_approach(problem, settings, relay=relay)
+        solution = interior_approach(problem, settings, warm_start=warm_start)
         if solution is not None and not solution.interrupted:
             solution.settle(problem, problem.objective)
             drop_small_coefficients(problem, solution, family.gap)
     if solution is None:
-        solution = interior_point(problem, EngineSettings("interior-point", gap_tol=GAP), relay=relay)
+        solution = interior_point(
+            problem, EngineSettings("interior-point", gap_tol=GAP), warm_start=warm_start
+        )
     if solution.interrupted:
         raise KeyboardInterrupt
     return family.solved(radius, solution.stage, solution.upper, solution.lower)
