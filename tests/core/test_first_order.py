@@ -336,10 +336,11 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
         minimax_risk_path(X, y, radii=[0.5, 1.0])
     problem, _ = problem_of(X, y, 2)
     auto = EngineSettings("auto")
-    bound = dispatch._bounds_alone(problem, auto, StoppingRule(0.0)).upper
+    found = dispatch._solved_alone(problem, auto, StoppingRule(0.0))
+    bound = found.bounds.upper
     assert model.worst_case_error_lower_ <= bound <= model.worst_case_error_lower_ + 1e-3
-    near = upper_bound(problem, problem.objective, dispatch._approach_alone(problem, auto))
-    assert near == bound
+    near = upper_bound(problem, problem.objective, found.stage.expand(*problem.shape))
+    assert near == pytest.approx(bound, abs=1e-12)
 
 
 def test_an_interrupted_bound_is_no_bound(nothing_is_small):
@@ -350,7 +351,7 @@ def test_an_interrupted_bound_is_no_bound(nothing_is_small):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dispatch._bounds_alone(problem, EngineSettings("auto"), Interrupting(0.0))
+        dispatch._solved_alone(problem, EngineSettings("auto"), Interrupting(0.0))
 
 
 def test_a_round_in_which_one_side_hardly_moved_does_not_stop_the_steps():

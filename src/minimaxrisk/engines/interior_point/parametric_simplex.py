@@ -220,10 +220,9 @@ class Walk:
         """Go to where a row meets a bound, or a multiplier or slack vanishes; None at the end."""
         k, change, moves_costs = self._k, self._change, len(self._cost_change) > 0
         held = change[(self._side[:k] < 0.0).astype(np.intp), self._column[:k]]
-        rate = self._tableau[:, :k] @ held
-        speed = np.array((rate, -rate))
-        speed[0] -= change[0, self._row]
-        speed[1] += change[1, self._row]
+        rate, speed = self._tableau[:, :k] @ held, change.take(self._row, axis=1)
+        np.subtract(rate, speed[0], out=speed[0])
+        speed[1] -= rate
         step, place = _shortest_step(self._room, speed)
         moves_row = True
         if moves_costs:
@@ -403,4 +402,4 @@ def _shortest_step(room: FloatArray, speed: FloatArray) -> tuple[float, int]:
     lasts = np.full(room.shape, np.inf)
     np.divide(np.maximum(room, 0.0), speed, out=lasts, where=speed > NEGLIGIBLE)
     place = int(lasts.argmin())
-    return float(lasts.flat[place]), place
+    return lasts.item(place), place
