@@ -58,7 +58,7 @@ def test_what_a_line_names_exists_and_its_test_can_reach_it(row):
 
 
 def named_in(cell, folder):
-    """Files and names, such as ``problem/rule.py::probabilities`` or ``solution.py::SparseCoefficients.expand``."""
+    """Files and names, such as ``problem/rule.py::probabilities``."""
     found = []
     for path, name in re.findall(r"`([\w/]+\.py)::([\w.]+)`", cell):
         is_from_root = folder != "tests" and path.startswith(("experiments/", "tests/"))

@@ -96,8 +96,8 @@ class NewtonSystem(ABC):
     def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
         """Return the step of x for ``dz + ratio dx = rhs``, and the changes of moments where known.
 
-        ``multiplier_pull`` (P x B x n) holds the scores of the part of the multipliers' change that does not depend on
-        the step.
+        ``multiplier_pull`` (P x B x n) holds the scores of the part of the multipliers' change that does not
+        depend on the step.
         """
 
     @abstractmethod
