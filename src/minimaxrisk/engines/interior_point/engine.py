@@ -382,8 +382,8 @@ def _notable_components(point: BoxPoint) -> IntArray:
     return point.only.components[largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)]
 
 
-# The gap of the iterate that a warm start keeps: this fraction of what the growth of the radii adds to it, but
-# no less than that. From 0.03 to 0.3 the iterations of a path differ by 5% (GLIOMA and TOX_171).
+# The gap of the iterate that a warm start keeps: this fraction of what the growth of the radii adds to it,
+# but no less than that. From 0.03 to 0.3 the iterations of a path differ by 5% (GLIOMA and TOX_171).
 SHARE, SMALLEST_SNAPSHOT_GAP = 0.1, 1e-5
 # How much the growth may add: about where the usual beginning takes as many iterations (20 radii from 0.08 to
 # 8 on GLIOMA, MLL and TOX_171), since the iterate is then nearer to the boundary than it should be.

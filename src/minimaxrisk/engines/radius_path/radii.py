@@ -2,8 +2,8 @@
 
 The interior point solves the radii in ascending order, and begins each at an iterate of the one before
 (``WarmStart``). Where all vertices are wanted, or many radii of a small problem with one block of
-coefficients, the optimal vertex is followed from the largest radius down to the smallest instead (``homotopy``). Where that
-fails, or takes too many pivots, the interior point solves the radii that are left.
+coefficients, the optimal vertex is followed from the largest radius down to the smallest instead
+(``homotopy``). Where that fails, or takes too many pivots, the interior point solves the radii that are left.
 Every pair is certified at its own radius.
 
 What a solved radius proves about the others (``Envelope``). For fixed coefficients the upper bound U(s; mu)
