@@ -350,7 +350,8 @@ class InstanceGeneration:
         if not self._is_whole:
             record["worst_case_error"] = self._bound
             record["upper"] = self.best.upper
-        record["upper"] = min(record["upper"], self.best.upper)
+        # Bounds that are computed anew at the end of the steps may differ in the last place.
+        record["upper"] = min(record["upper"], self.best.upper, *(each["upper"] for each in history[-1:]))
         history.append(record)
         self.best.stopped = self._monitor is not None and self._monitor(record.copy())
         return self.best.stopped
