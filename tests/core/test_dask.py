@@ -144,37 +144,6 @@ def test_equal_rows_instances_without_label_and_weights_of_zero():
         )
 
 
-SCALES = {
-    "mean of a million deviations": lambda values: values + 1e6,
-    "mean of 1e14 deviations": lambda values: values + 1e14,
-    "huge": lambda values: values * 1e200,
-    "tiny": lambda values: values * 1e-200,
-    "float32 far from zero": lambda values: (values + 1e3).astype(np.float32),
-    "constant columns": lambda values: np.where(np.arange(500) % 7 == 0, 5.1, values),
-}
-
-
-@pytest.mark.parametrize("change", SCALES.values(), ids=SCALES)
-@pytest.mark.parametrize("standardize", [True, False])
-def test_moments_and_scales_are_those_of_a_copy(change, standardize):
-    values = change(X)
-    plain, chunked = (
-        check_training_data(MinimaxRiskClassifier(), data, Y)
-        for data in (values, da.from_array(values, chunks=(25, 170)))
-    )
-    instances = distinct_instances(chunked)
-    np.testing.assert_array_equal(instances.rows, distinct_instances(plain).rows)
-    options = {"standardize": standardize, "fit_intercept": True}
-    features, moments, scale = features_in(chunked.X, instances, **options)
-    expected, expected_moments, expected_scale = features_in(plain.X, instances, **options)
-    np.testing.assert_allclose(scale.shift, expected_scale.shift, rtol=1e-13)
-    np.testing.assert_allclose(scale.scale, expected_scale.scale, rtol=1e-12)
-    np.testing.assert_allclose(moments.mean, expected_moments.mean, atol=1e-13)
-    np.testing.assert_allclose(moments.variance, expected_moments.variance, rtol=1e-9, atol=1e-25)
-    weights = np.random.default_rng(0).normal(size=(2, 60))
-    np.testing.assert_allclose(features.correlate(weights), expected.correlate(weights), atol=1e-10)
-
-
 # What stays where.
 
 
