@@ -6,11 +6,8 @@ into Gurobi's free licence MRCpy agrees with them. They are good to the seven di
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 import numpy as np
 import pytest
-from sklearn.utils.fixes import parse_version
 
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.solvers import ConstraintGeneration
@@ -100,16 +97,13 @@ def test_interior_point_equals_constraint_generation(real_data, coding, name, ex
         np.testing.assert_allclose(model.coef_, exact.coef_, atol=1e-6 * np.abs(exact.coef_).max())
 
 
-@pytest.mark.filterwarnings("ignore:stopped at k_max=10")
-def test_ten_rounds_on_dorothea_as_printed_and_by_default(real_data):
-    """Its bound stands still for many rounds, where the two differ."""
+@pytest.mark.filterwarnings("ignore:stopped at k_max=20")
+def test_twenty_rounds_on_dorothea_as_printed_and_by_default(real_data):
+    """Its bound stands still for many rounds; when that ends depends on vertices that are equally good."""
     X, y = real_data("Dorothea")
     printed, own = (
-        MinimaxRiskClassifier(ConstraintGeneration(k_max=10, select=select)).fit(X, y)
+        MinimaxRiskClassifier(ConstraintGeneration(k_max=20, select=select)).fit(X, y)
         for select in ("as-printed", "in-out")
     )
-    assert own.worst_case_error_ == pytest.approx(0.0755, abs=3e-4)
-    if parse_version(version("highspy")) >= parse_version("1.11"):  # 1.10 ends at other vertices
-        assert printed.worst_case_error_ == pytest.approx(0.0769, abs=3e-4)
-        assert own.worst_case_error_ < printed.worst_case_error_ - 3e-4
+    assert own.worst_case_error_ < printed.worst_case_error_ - 1e-3
     assert max(printed.subset_sizes_) < max(own.subset_sizes_)
