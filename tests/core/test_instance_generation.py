@@ -23,7 +23,7 @@ from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound, upper_bound
-from problems import problem_of
+from problems import bounds_of, coefficients_of, problem_of
 from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
 SETTINGS = EngineSettings("interior-point")
@@ -40,7 +40,7 @@ def few_instances(monkeypatch):
 @pytest.fixture
 def alone(monkeypatch):
     """Small problems are not solved in a batch."""
-    monkeypatch.setattr(dispatch, "_together", lambda problems, *_: [None] * len(problems))
+    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
 
 
 def tall(seed=0, n=160, d=4, n_classes=2, effect=0.8):
@@ -192,9 +192,9 @@ def test_a_program_that_gets_stuck_is_followed_by_all_instances(alone, monkeypat
     monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
     problem = tall_problem(15)
     optimum = interior_point(problem, SETTINGS).upper
-    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(1e-3))
+    (bounds,) = bounds_of([problem], SETTINGS, StoppingRule(1e-3))
     assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
-    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))
+    (mu,) = coefficients_of([problem], replace(SETTINGS, gap_tol=1e-2))
     assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
 
 
@@ -278,13 +278,13 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
             records.append(record)
             return super().stops(record)
 
-    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, Watched(1e-3))
+    (bounds,) = bounds_of([problem], SETTINGS, Watched(1e-3))
     assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
     assert len(records) > 3
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
-    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(np.inf, optimum - 0.05))
+    (early,) = bounds_of([problem], SETTINGS, StoppingRule(np.inf, optimum - 0.05))
     assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
-    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))
+    (mu,) = coefficients_of([problem], replace(SETTINGS, gap_tol=1e-4))
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
 
     class Interrupting(StoppingRule):
@@ -292,7 +292,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dispatch.bound_minimax_risks([problem], SETTINGS, Interrupting(1e-3))
+        bounds_of([problem], SETTINGS, Interrupting(1e-3))
 
 
 # --- first-order steps before the interior point ------------------------------------------------------
