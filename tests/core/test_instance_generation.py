@@ -11,11 +11,9 @@ from scipy import sparse
 
 from minimaxrisk.datasets import make_expression, make_text
 from minimaxrisk.engines import dispatch, instance_generation
-from minimaxrisk.engines.generation import ClassMeans, Subprogram
+from minimaxrisk.engines.generation import ClassMeans, Subprogram, some_at_random
 from minimaxrisk.engines.instance_generation import (
-    FirstSteps,
     InstanceGeneration,
-    ManyInstances,
     generates_instances,
 )
 from minimaxrisk.engines.interior_point import engine
@@ -32,9 +30,8 @@ SETTINGS = EngineSettings("interior-point")
 @pytest.fixture(autouse=True)
 def few_instances(monkeypatch):
     """Sub-programs of a few dozen instances, so that small problems take several."""
-    monkeypatch.setattr(ManyInstances, "FEWEST", 10)
-    monkeypatch.setattr(ManyInstances, "FEWEST_FIRST", 5)
-    monkeypatch.setattr(ManyInstances, "MOST_NEW", 3.0)
+    monkeypatch.setattr(InstanceGeneration, "FEWEST", 10)
+    monkeypatch.setattr(InstanceGeneration, "MOST_PER_COMPONENT", 3.0)
 
 
 @pytest.fixture
@@ -106,7 +103,7 @@ def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind):
 def test_the_instance_that_decides_is_found_wherever_it_is():
     """One far instance bounds the scores; leaving it out would promise too small an error."""
     X, labels = tall(5, n=400, d=3, effect=1.5)
-    outside = np.setdiff1d(np.arange(400), ManyInstances.first(problem_of(X, labels, 2)[0]))
+    outside = np.setdiff1d(np.arange(400), some_at_random(400, 12))
     without = exact(X, labels, 2, "signed")
     for i in outside[:4]:
         far = X.copy()
@@ -174,20 +171,6 @@ def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding
     assert upper_bound(sub, BayesError(), mu) <= upper_bound(problem, BayesError(), mu) + 1e-13
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_rounds_without_end_are_followed_by_all_instances(n_classes, monkeypatch):
-    monkeypatch.setattr(InstanceGeneration, "MOST_VERTICES", 1)
-    monkeypatch.setattr(ManyInstances, "STAYS", 1.0)
-    monkeypatch.setattr(ManyInstances, "COMES", 1.3)
-    problem = tall_problem(11, n=200, d=4, n_classes=n_classes)
-    expected = interior_point(problem, SETTINGS)
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert solution.converged
-    assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
-    np.testing.assert_allclose(solution.mu, expected.mu, atol=1e-9)
-    assert_is_one_history(solution, expected.upper)
-
-
 def test_a_program_that_gets_stuck_is_followed_by_all_instances(alone, monkeypatch):
     monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
     problem = tall_problem(15)
@@ -218,7 +201,7 @@ def assert_is_one_history(solution, optimum):
 def many(request, monkeypatch):
     """A problem whose instances are generated, after first-order steps if they are texts."""
     if request.param == "texts":
-        monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
+        monkeypatch.setattr(InstanceGeneration, "WORTH_STEPS", np.inf)
         return text_problem(200, 150)
     return tall_problem(13, n=200, d=4, n_classes=2 + (request.param == "three classes"))
 
@@ -301,7 +284,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
 @pytest.fixture
 def always(monkeypatch):
     """Small problems are worth some steps as well."""
-    monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
+    monkeypatch.setattr(InstanceGeneration, "WORTH_STEPS", np.inf)
 
 
 def check_random_problem(rng):
@@ -311,7 +294,7 @@ def check_random_problem(rng):
     X = np.where(rng.random(X.shape) < rng.choice([0.2, 0.6]), np.round(X, int(rng.integers(0, 3))), 0.0)
     radius, intercept = float(rng.choice([0.1, 0.5, 1.0, 2.5])), bool(rng.random() < 0.7)
     problem, _ = problem_of(sparse.csr_array(X), labels, 2, radius=radius, fit_intercept=intercept)
-    if not FirstSteps.are_worth_it(problem):
+    if not InstanceGeneration.begins_with_steps(problem):
         return  # a radius of zero
     risk = exact(X, labels, 2, "signed", radius=radius, fit_intercept=intercept)
     solution = dispatch.solve_minimax_risk(problem, EngineSettings("auto"))
@@ -336,7 +319,7 @@ def test_two_thousand_random_sparse_problems_have_the_same_optimum(batch, always
 
 
 def test_instances_left_out_wrongly_come_back(always, monkeypatch):
-    monkeypatch.setattr(FirstSteps, "NEAR", 0.999)
+    monkeypatch.setattr(InstanceGeneration, "NEAR_AFTER_STEPS", 0.999)
     problem = text_problem(200, 150)
     solution = dispatch.solve_minimax_risk(problem, SETTINGS)
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
@@ -347,7 +330,7 @@ def test_a_beginning_that_gets_stuck_is_left(near, always, monkeypatch):
     """The interior point starts again without one, and finds the optimum."""
     problem, plain, calls = text_problem(), engine.is_stuck, []
     optimum = interior_point(problem, SETTINGS).upper
-    monkeypatch.setattr(FirstSteps, "NEAR", near)
+    monkeypatch.setattr(InstanceGeneration, "NEAR_AFTER_STEPS", near)
     monkeypatch.setattr(engine, "is_stuck", lambda gaps: calls.append(gaps) or len(calls) == 1 or plain(gaps))
     solution = instance_generation.instance_generation(problem, SETTINGS)
     assert len(calls) > 5
@@ -373,7 +356,7 @@ def test_nothing_to_learn(always):
 
 
 def test_the_steps_are_for_sparse_free_problems_with_one_block_and_no_radius_of_zero(always, monkeypatch):
-    monkeypatch.setattr(ManyInstances, "FEWEST", 2000)
+    monkeypatch.setattr(InstanceGeneration, "FEWEST", 2000)
     study = make_expression(40, 60, random_state=0)
     three = np.arange(40) % 3
     for X, y, n_classes, options in (
