@@ -59,7 +59,8 @@ class RangeProgram:
 
     Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
     thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver between two pivots, and
-    so does the ``deadline``, a time of ``time.perf_counter``.
+    so does the ``deadline``, a time of ``time.perf_counter``. Once all solves together took ``max_pivots``,
+    ``solve`` raises ``PivotLimitError``.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class RangeProgram:
         n_free: int,
         feasibility_tolerance: float,
         deadline: float = np.inf,
+        max_pivots: int | None = None,
     ) -> None:
         if highspy is None:
             raise SolverError(
@@ -81,7 +83,7 @@ class RangeProgram:
         self._interrupt = Event()
         self._deadline = deadline
         self._is_left_alone = False
-        self._pivots_left: int | None = None
+        self._pivots_left = max_pivots
         self._n_fixed = fixed_rows.shape[0]
         self._highs = highspy.Highs()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="highs")
@@ -169,10 +171,6 @@ class RangeProgram:
         basis.row_status = list(choice[np.where(basic_rows, 1, 2 * at_upper)])
         basis.valid = basis.alien = True
         self._do("setBasis", basis)
-
-    def limit_pivots(self, n_pivots: int) -> None:
-        """Make ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
-        self._pivots_left = n_pivots
 
     def solve(self) -> LinearProgramSolution:
         """Optimise; on failure once more, then from scratch, then raise ``SolverError``."""

@@ -56,18 +56,6 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 NOTHING = np.empty(0, dtype=np.intp)
 
 
-@dataclass(frozen=True)
-class GuessedVertex:
-    """The work of another engine: its best pair so far and its guess of the optimal vertex.
-
-    Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
-    """
-
-    best: Solution
-    guess: Face | None = None
-    max_pivots: int | None = None
-
-
 class Sets(NamedTuple):
     """Constraints of MRC-CCG: instances, and for each of them a set of labels (K x instances)."""
 
@@ -80,17 +68,12 @@ class Sets(NamedTuple):
         return cls(instances, best_sets(scores[:, instances])[1])
 
 
-@dataclass(frozen=True)
-class Selection:
-    """What SELECT finds: J by how it differs from I.
+class Selection(NamedTuple):
+    """What SELECT finds: J by how it differs from I."""
 
-    That is the components that enter, the positions in I of those that leave, and the constraints that enter
-    where these are generated too.
-    """
-
-    incoming: IntArray
-    outgoing: IntArray
-    sets: Sets | None
+    incoming: IntArray  # components that enter
+    outgoing: IntArray  # positions in I of those that leave
+    sets: Sets | None  # constraints that enter where these are generated too
 
 
 def constraint_generation(
@@ -107,7 +90,9 @@ def constraint_generation(
     max_iter: int | None = None,
     deadline: float = np.inf,
     monitor: Monitor | None = None,
-    warm_start: GuessedVertex | None = None,
+    best: Solution | None = None,
+    guess: Face | None = None,
+    max_pivots: int | None = None,
 ) -> Solution:
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
@@ -115,16 +100,26 @@ def constraint_generation(
     SELECT ("in-out" or "as-printed"), of which there are at most ``max_iter`` (k_max). With ``sets``, the
     first constraints of instances, these are generated too, to violations of at most ``epsilon_1``. The pair
     returned is the best one certified, whichever way the loop ends.
+
+    Another engine may hand over its ``best`` pair and its ``guess`` of the optimal vertex. More than
+    ``max_pivots`` raise ``PivotLimitError``.
     """
     k_max = np.inf if max_iter is None else max_iter
     # Line 1: mu^1 = 0.
-    best = warm_start.best if warm_start else Solution.trivial(problem, objective)
+    best = best or Solution.trivial(problem, objective)
     best.solver = best.solver or "constraint-generation"
     # HiGHS must be more accurate than the violations that count.
     tolerance = max(SMALLEST_TOLERANCE, min(1e-7, epsilon / 10.0))
-    master = Master(problem, objective, by_set=sets is not None, tolerance=tolerance, deadline=deadline)
+    master = Master(
+        problem,
+        objective,
+        by_set=sets is not None,
+        tolerance=tolerance,
+        deadline=deadline,
+        max_pivots=max_pivots,
+    )
     algorithm = Algorithm1(
-        problem, objective, best, master, n_max, epsilon, epsilon_1, select, gap_tol, monitor, warm_start
+        problem, objective, best, master, n_max, epsilon, epsilon_1, select, gap_tol, monitor, guess
     )
     with closing(master):
         try:
@@ -154,7 +149,7 @@ class Algorithm1:
     select_by: str
     gap_tol: float
     monitor: Monitor | None
-    warm_start: GuessedVertex | None
+    guess: Face | None
     lowest: float = np.inf  # of R^1 to R^{k-1}
 
     # A fall of R^k by less than this may be rounding, and must not count as progress.
@@ -175,18 +170,12 @@ class Algorithm1:
             self.master.exchange(J.outgoing, J.incoming)
             if J.sets is not None:
                 self.master.add_sets(*J.sets)
-            if self.warm_start is not None:
-                self._begin_at(self.warm_start)
-                self.warm_start = None
+            if self.guess is not None:
+                self.master.warm_start(self.guess)
+                self.guess = None
             # Line 8: no statement. HiGHS goes on from the last basis, which has mu^{k-1}.
             # Lines 2 and 9: LPSOLVE(P_J). We solve its dual D, whose multipliers are mu_1 - mu_2.
             return self.master.solve()
-
-    def _begin_at(self, warm_start: GuessedVertex) -> None:
-        if warm_start.guess is not None:
-            self.master.warm_start(warm_start.guess)
-        if warm_start.max_pivots is not None:
-            self.master.limit_pivots(warm_start.max_pivots)
 
     def price(self, J: Selection, solved: MasterSolution) -> Selection | None:
         """Lines 3 to 6, 10, 11 and 13."""
@@ -300,20 +289,10 @@ def full_lp(
     """Constraint generation that starts with all m components of Phi: its first program is its last."""
     m = problem.n_components
     solution = constraint_generation(
-        problem,
-        objective,
-        np.arange(m),
-        n_max=m,
-        epsilon=0.0,
-        monitor=monitor,
-        deadline=deadline,
+        problem, objective, np.arange(m), n_max=m, epsilon=0.0, monitor=monitor, deadline=deadline
     )
     solution.solver = "full-lp"
     return solution
-
-
-# Violations up to this are rounding of HiGHS, whatever the caller accepts.
-ROUNDING = 1e-8
 
 
 def constraint_and_column_generation(
@@ -324,17 +303,18 @@ def constraint_and_column_generation(
     At most ``n_max`` of each enter in a round, of which there are at most ``max_iter``.
     """
     with let_through():  # nothing is found yet
-        mu, moments = first_order_pair(problem)
+        mu, start = first_order_pair(problem, settings.n_max)
     scores, everywhere = problem.scores_of(mu), np.arange(problem.n_instances)
     chosen = first_by(settings.n_max, everywhere, -instance_thresholds(scores))
+    rounding = 1e-8  # of HiGHS, whatever the caller accepts
     solution = constraint_generation(
         problem,
         problem.objective,
-        most_important(problem, mu, moments, settings.n_max),
+        start,
         n_max=settings.n_max,
-        epsilon=max(settings.epsilon, ROUNDING),
+        epsilon=max(settings.epsilon, rounding),
         sets=Sets.largest(chosen, scores),
-        epsilon_1=max(settings.epsilon_1, ROUNDING),
+        epsilon_1=max(settings.epsilon_1, rounding),
         max_iter=None if settings.max_iter is None else settings.max_iter - 1,
         deadline=settings.deadline,
         monitor=monitor,
@@ -368,7 +348,7 @@ def by_first_order(problem: Box, n_components: int) -> IntArray:
     """
     if n_components >= problem.tau.size:
         return np.arange(problem.tau.size)
-    return most_important(problem, *first_order_pair(problem), n_components)
+    return first_order_pair(problem, n_components)[1]
 
 
 def by_columns(problem: Box, columns: IntArray) -> IntArray:
@@ -378,18 +358,16 @@ def by_columns(problem: Box, columns: IntArray) -> IntArray:
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
-def first_order_pair(problem: Box, n_steps: int = 40) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients, and the moments of the adversary's answer, after some first-order steps."""
+def first_order_pair(problem: Box, n_components: int) -> tuple[FloatArray, IntArray]:
+    """Return the coefficients after 40 first-order steps, and which components matter most there.
+
+    Those are the largest coefficients, and after them the components that the adversary's answer violates.
+    """
     iteration = PrimalDual(problem)
-    for _ in range(n_steps):
+    for _ in range(40):
         point = iteration.step()
-    return point.mu, point.moments
-
-
-def most_important(problem: Box, mu: FloatArray, moments: FloatArray, n_components: int) -> IntArray:
-    """Return the largest coefficients, and after those the components that the moments violate most."""
-    size, violation = np.abs(mu).ravel(), _violation(problem, moments)
-    return np.sort(np.lexsort((-violation, -size))[:n_components])
+    size, violation = np.abs(point.mu).ravel(), _violation(problem, point.moments)
+    return point.mu, np.sort(np.lexsort((-violation, -size))[:n_components])
 
 
 def _violation(problem: Box, moments: FloatArray) -> FloatArray:
