@@ -206,7 +206,7 @@ class RangeProgram:
             self._set_options(time_limit=self._highs.getRunTime() + max(0.0, left))
         job = self._thread.submit(self._highs.run)
         try:
-            # Not ``job.result(timeout)``: its TimeoutError could not be told from one of a signal handler.
+            # The TimeoutError of ``job.result(timeout)`` could be that of a signal handler.
             while wait([job], timeout=CHECK_EVERY).not_done:
                 if self._interrupt.is_set():
                     raise TimeLimitError
@@ -225,11 +225,9 @@ class RangeProgram:
 
     def _solution(self) -> LinearProgramSolution:
         solution = self._highs.getSolution()
-        n_added = self._highs.getNumRow() - self._n_fixed
-        _, basic = self._highs.getBasicVariables()
-        basic_rows = -np.asarray(basic)[np.asarray(basic) < 0] - 1  # HiGHS writes row i as -(i + 1)
-        is_basic = np.zeros(self._n_fixed + n_added, dtype=np.bool_)
-        is_basic[basic_rows] = True
+        basic = np.asarray(self._highs.getBasicVariables()[1])
+        is_basic = np.zeros(self._highs.getNumRow(), dtype=np.bool_)
+        is_basic[-basic[basic < 0] - 1] = True  # HiGHS writes row i as -(i + 1)
         row_duals = np.array(solution.row_dual)
         return LinearProgramSolution(
             columns=np.array(solution.col_value),
