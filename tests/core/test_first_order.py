@@ -80,20 +80,6 @@ def test_proximal_maps_minimise_what_they_should(seed, n, n_classes, known, sign
             assert value(v + step * (other - v)) >= value(v) - 1e-12
 
 
-@pytest.mark.parametrize("size", [0.3, 2.0])
-def test_a_distribution_has_the_moments_of_its_masses(size):
-    rng = np.random.default_rng(0)
-    problem, _ = problem_of(rng.standard_normal((12, 5)), np.arange(12) % 2, 2)
-    masses = SignedMasses(problem.centre.sum(axis=0))
-    v = rng.standard_normal((1, 12))
-    v *= size / np.abs(v).sum()
-    distribution, factor = masses.distribution(v)
-    assert distribution.sum() == pytest.approx(1.0)
-    assert distribution.min() >= 0.0
-    moments = problem.moments_of(distribution)
-    np.testing.assert_allclose(moments, factor * problem.features.correlate(v), atol=1e-12)
-
-
 def test_projection_on_the_simplex_of_numbers_far_apart():
     for c in ([1e16, 0.0, -1e16], [5e-324, 0.0], [-7.0], [0.1] * 10, [1e8, 1e8 - 1e-8, 3.0]):
         w = on_simplex(np.array([c]), np.ones(len(c)))
@@ -170,20 +156,6 @@ def test_bounds_hold_the_risk_of_another_formulation(
     assert solution.distribution.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_features_held_row_by_row_have_the_same_products():
-    rng = np.random.default_rng(0)
-    X = sparse.csr_array(rng.random((30, 12)) * (rng.random((30, 12)) < 0.3))
-    for fit_intercept in (False, True):
-        features = problem_of(X, np.arange(30) % 2, 2, fit_intercept=fit_intercept)[0].features
-        rows = features.by_row()
-        v, mu = rng.standard_normal((2, 30)), rng.standard_normal((2, features.shape[1]))
-        assert rows.shape == features.shape
-        np.testing.assert_allclose(rows.correlate(v), features.correlate(v), atol=1e-12)
-        np.testing.assert_allclose(rows.combine(mu), features.combine(mu), atol=1e-12)
-        some = np.array([3, 7, 29])
-        np.testing.assert_allclose(rows.some(some).combine(mu), features.combine(mu)[:, some], atol=1e-12)
-
-
 def test_where_nothing_can_be_learnt_one_step_says_so():
     rng = np.random.default_rng(0)
     problem, _ = problem_of(rng.standard_normal((40, 5)), np.arange(40) % 2, 2, radius=50.0)
@@ -234,16 +206,6 @@ def test_a_tolerance_out_of_reach_ends_with_a_warning_and_valid_bounds():
     exact = MinimaxRiskClassifier().fit(study.data, study.target).worst_case_error_
     assert model.worst_case_error_lower_ <= exact <= model.worst_case_error_
     assert verify(model, study.data, study.target).valid
-
-
-def test_default_tolerances():
-    assert MinimaxRiskClassifier().gap_tol is None
-    study = make_expression(40, 60, random_state=0)
-    assert MinimaxRiskClassifier().fit(study.data, study.target).optimality_gap_ <= 1e-6
-    loose = MinimaxRiskClassifier("first-order", gap_tol=0.1).fit(study.data, study.target)
-    assert loose.n_iter_ < MinimaxRiskClassifier("first-order").fit(study.data, study.target).n_iter_
-    with pytest.raises(ValueError, match="'gap_tol' parameter"):
-        MinimaxRiskClassifier(gap_tol=-1.0).fit(study.data, study.target)
 
 
 def test_followed_stopped_and_interrupted(caplog):
@@ -309,13 +271,6 @@ def nothing_is_small(monkeypatch):
     monkeypatch.setattr(cost, "MOST_SECONDS", 0.0)
 
 
-def test_auto_says_both_that_it_took_it_and_that_it_stopped(nothing_is_small, monkeypatch):
-    monkeypatch.setattr(first_order.Steps, "BUDGET", 5)
-    study = make_expression(40, 60, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="'auto' took 'first-order'.* stopped at max_iter=5 "):
-        MinimaxRiskClassifier().fit(study.data, study.target)
-
-
 def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
     study = make_expression(40, 60, random_state=0)
     X, y = study.data, study.target
@@ -333,17 +288,6 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
     assert model.worst_case_error_lower_ <= bound <= model.worst_case_error_lower_ + 1e-3
     near = upper_bound(problem, problem.objective, found.stage.expand(*problem.shape))
     assert near == pytest.approx(bound, abs=1e-12)
-
-
-def test_an_interrupted_bound_is_no_bound(nothing_is_small):
-    problem, _ = problem_of(np.random.default_rng(0).standard_normal((30, 8)), np.arange(30) % 2, 2)
-
-    class Interrupting(StoppingRule):
-        def stops(self, record):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        dispatch.approach_minimax_risks([problem], EngineSettings("auto"), Interrupting(0.0))
 
 
 def test_a_round_in_which_one_side_hardly_moved_does_not_stop_the_steps():

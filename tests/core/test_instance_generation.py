@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.datasets import make_expression, make_text
+from minimaxrisk.datasets import make_text
 from minimaxrisk.engines import dispatch, instance_generation
-from minimaxrisk.engines.generation import ClassMeans, Subprogram, some_at_random
+from minimaxrisk.engines.generation import some_at_random
 from minimaxrisk.engines.instance_generation import (
     InstanceGeneration,
-    generates_instances,
 )
-from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.objective import BayesError
@@ -140,35 +138,6 @@ def test_instances_without_labels_may_get_mass():
 
 
 # --- the sub-program ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding, is_sparse):
-    X, labels = tall(2, n=50, n_classes=n_classes)
-    rng = np.random.default_rng(0)
-    if is_sparse:
-        X = sparse.csr_array(np.where(rng.random(X.shape) < 0.5, X, 0.0))
-    problem, _ = problem_of(X, labels, n_classes, coding=coding, weights=rng.random(50))
-    means = ClassMeans.of(problem)
-    program = Subprogram(problem, means, np.array([3, 4, 20, 41]))
-    sub = program.problem
-    assert sub.n_instances == n_classes + 4
-    np.testing.assert_allclose(sub.moments_of(sub.centre), problem.tau, atol=1e-14)
-    np.testing.assert_allclose(program.on_all_instances(sub.centre), problem.centre, atol=1e-16)
-    w = rng.dirichlet(np.ones(sub.centre.size)).reshape(sub.centre.shape)
-    on_all = program.on_all_instances(w)
-    np.testing.assert_allclose(problem.moments_of(on_all), sub.moments_of(w), atol=1e-14)
-    # Where an instance has mass of its own and of a mean the error may be larger, never smaller.
-    assert BayesError().value(on_all) >= BayesError().value(w) - 1e-15
-    alone = w.copy()
-    alone[:, n_classes:] = 0.0
-    alone /= alone.sum()
-    spread = program.on_all_instances(alone)
-    assert BayesError().value(spread) >= BayesError().value(alone) - 1e-15
-    np.testing.assert_allclose(spread.sum(), 1.0)
-    mu = rng.standard_normal(problem.tau.shape)
-    assert upper_bound(sub, BayesError(), mu) <= upper_bound(problem, BayesError(), mu) + 1e-13
 
 
 def test_a_program_that_gets_stuck_is_followed_by_all_instances(alone, monkeypatch):
@@ -311,31 +280,11 @@ def test_random_sparse_problems_have_the_same_optimum(always):
         check_random_problem(np.random.default_rng([1, i]))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(20))
-def test_two_thousand_random_sparse_problems_have_the_same_optimum(batch, always):
-    for i in range(100):
-        check_random_problem(np.random.default_rng([2, batch, i]))
-
-
 def test_instances_left_out_wrongly_come_back(always, monkeypatch):
     monkeypatch.setattr(InstanceGeneration, "NEAR_AFTER_STEPS", 0.999)
     problem = text_problem(200, 150)
     solution = dispatch.solve_minimax_risk(problem, SETTINGS)
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
-
-
-@pytest.mark.parametrize("near", [0.8, 0.0], ids=["some", "all"])
-def test_a_beginning_that_gets_stuck_is_left(near, always, monkeypatch):
-    """The interior point starts again without one, and finds the optimum."""
-    problem, plain, calls = text_problem(), engine.is_stuck, []
-    optimum = interior_point(problem, SETTINGS).upper
-    monkeypatch.setattr(InstanceGeneration, "NEAR_AFTER_STEPS", near)
-    monkeypatch.setattr(engine, "is_stuck", lambda gaps: calls.append(gaps) or len(calls) == 1 or plain(gaps))
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert len(calls) > 5
-    assert solution.solver == "interior-point"
-    assert solution.upper == pytest.approx(optimum, abs=1e-9)
 
 
 def test_a_wide_tolerance_ends_with_bounds_within_it():
@@ -353,17 +302,3 @@ def test_nothing_to_learn(always):
     assert solution.converged
     assert solution.upper == 0.5
     assert not solution.mu.any()
-
-
-def test_the_steps_are_for_sparse_free_problems_with_one_block_and_no_radius_of_zero(always, monkeypatch):
-    monkeypatch.setattr(InstanceGeneration, "FEWEST", 2000)
-    study = make_expression(40, 60, random_state=0)
-    three = np.arange(40) % 3
-    for X, y, n_classes, options in (
-        (study.data, study.target, 2, {}),
-        (sparse.csr_array(study.data), three, 3, {}),
-        (sparse.csr_array(study.data), study.target, 2, {"marginal_is_known": True}),
-        (sparse.csr_array(study.data), study.target, 2, {"radius": 0.0}),
-    ):
-        problem, _ = problem_of(X, y, n_classes, **options)
-        assert not generates_instances(problem)
