@@ -9,7 +9,7 @@ import numpy as np
 
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
-from minimaxrisk.engines.first_order import Steps, first_order, first_order_approach
+from minimaxrisk.engines.first_order import Steps, first_order
 from minimaxrisk.engines.forecast import Forecast
 from minimaxrisk.engines.instance_generation import generates_instances, instance_generation
 from minimaxrisk.engines.interior_point.batch import Found, batch_size, can_share, solve_together
@@ -144,9 +144,10 @@ def _solved_alone(problem: Box, settings: EngineSettings, enough: StoppingRule) 
             found = instance_generation(problem, settings, limit, enough)
         else:
             found = interior_approach(problem, settings, TimeLimit(settings.max_seconds), enough=enough)
+    elif solver == "first-order":
+        found = first_order(problem, settings, limit, clears=False)
     if found is None:
-        engine = first_order_approach if solver == "first-order" else solve_minimax_risk
-        found = engine(problem, settings, limit)
+        found = solve_minimax_risk(problem, settings, limit)
     if found.interrupted:
         raise KeyboardInterrupt
     return Found.of(found.stage, problem, found.lower)

@@ -310,15 +310,14 @@ def _inner(first: FloatArray, second: FloatArray) -> float:
     return float(np.einsum("ij,ij", first, second))
 
 
-# The shortest row of Psi that counts, relative to a typical one: a step for a row of zeros is finite.
-SHORTEST = 1e-3
-
-
 def softness_of(features: Standardised) -> FloatArray:
-    """The diagonal of S: how much longer the step of each instance is than that of a typical one."""
+    """Return the diagonal of S: how much longer the step of each instance is than that of a typical one.
+
+    It is at most 1000, so that a step for a row of zeros is finite.
+    """
     length = features.lengths_of_instances()
     typical = float(np.sqrt(np.mean(length**2)))
-    return typical / np.maximum(length, SHORTEST * typical) if typical > 0.0 else np.ones_like(length)
+    return typical / np.maximum(length, 1e-3 * typical) if typical > 0.0 else np.ones_like(length)
 
 
 def spectral_norm(features: Products, weights: FloatArray, n_iterations: int = 10) -> float:
@@ -331,21 +330,21 @@ def spectral_norm(features: Products, weights: FloatArray, n_iterations: int = 1
     return float(np.sqrt(square)) if square > 0.0 else 1.0
 
 
-def first_order(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
-    """Solve to a certified gap of ``settings.first_order_gap_tol``, with small coefficients cleared."""
-    best = first_order_approach(problem, settings, monitor)
-    drop_small_coefficients(problem, best, settings.first_order_gap_tol)
-    best.stages = [best.stage]
-    return best
+def first_order(
+    problem: Box, settings: EngineSettings, monitor: Monitor | None = None, *, clears: bool = True
+) -> Solution:
+    """Solve to a certified gap of ``settings.first_order_gap_tol``, and clear small coefficients if asked to.
 
-
-def first_order_approach(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
-    """The best certified pair, whichever way the loop ends; small coefficients are not cleared."""
+    The pair returned is the best one certified, whichever way the loop ends.
+    """
     steps = Steps(problem, monitor)
     tolerance = max(settings.first_order_gap_tol, SMALLEST_GAP)
     steps.run(tolerance, Steps.BUDGET if settings.max_iter is None else settings.max_iter)
     found = steps.settled()
     found.converged = found.gap <= tolerance
+    if clears:
+        drop_small_coefficients(problem, found, settings.first_order_gap_tol)
+    found.stages = [found.stage]
     return found
 
 

@@ -122,16 +122,7 @@ class RangeProgram:
                 f"a linear program with {rows.nnz} entries is too large for HiGHS; use "
                 "solver='constraint-generation'."
             )
-        self._do(
-            "addRows",
-            rows.shape[0],
-            lower,
-            upper,
-            rows.nnz,
-            rows.indptr[:-1].astype(np.int32),
-            rows.indices.astype(np.int32),
-            rows.data,
-        )
+        self._do("addRows", rows.shape[0], lower, upper, *_compressed(rows))
 
     def delete_rows(self, positions: IntArray) -> None:
         """Delete added rows by position. They must be basic: HiGHS drops the whole basis otherwise."""
@@ -143,18 +134,9 @@ class RangeProgram:
         self, cost: FloatArray, columns: sparse.csc_array, most: FloatArray | None = None
     ) -> None:
         """Append non-negative columns, at most ``most``; a basis that was optimal stays primal feasible."""
-        n = len(cost)
-        self._do(
-            "addCols",
-            n,
-            cost,
-            np.zeros(n),
-            np.full(n, np.inf) if most is None else most,
-            columns.nnz,
-            columns.indptr[:-1].astype(np.int32),
-            columns.indices.astype(np.int32),
-            columns.data,
-        )
+        least = np.zeros(len(cost))
+        most = np.full_like(least, np.inf) if most is None else most
+        self._do("addCols", len(cost), cost, least, most, *_compressed(columns))
 
     def set_basis(
         self, basic_columns: BoolArray, full_columns: BoolArray, basic_rows: BoolArray, at_upper: BoolArray
@@ -249,6 +231,11 @@ class RangeProgram:
         """Call HiGHS; a wrong option or index is only reported in the returned status."""
         if getattr(self._highs, method)(*arguments) == highspy.HighsStatus.kError:
             raise SolverError(f"HiGHS refused {method}({', '.join(map(repr, arguments[:2]))}).")
+
+
+def _compressed(matrix: sparse.csr_array | sparse.csc_array) -> tuple[Any, ...]:
+    """Return the entries of a matrix as HiGHS takes them."""
+    return matrix.nnz, matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data
 
 
 def _asks_for(interrupt: Event) -> Callable[..., None]:

@@ -81,6 +81,7 @@ class Master:
         self._n_sums = 0 if is_difference else len(self._masses)
         self._n_largest = 0 if by_set or is_difference or costs is not None else n
         self._has_empirical = by_set and not self._is_known
+        self._empirical_sums: FloatArray = problem.coding.matrix @ problem.centre.sum(axis=1)  # its sums t
         self._begin(feasibility_tolerance=tolerance, deadline=deadline, max_pivots=max_pivots)
         self._instances = np.empty(0, dtype=np.intp)
         self._shares = sparse.csc_array((n_classes, 0))  # of the labels in each mass (K x masses)
@@ -126,12 +127,6 @@ class Master:
             column = np.concatenate([[1.0], self._empirical_sums])[:, None]
             largest = problem.centre.max(axis=0).sum()
             self._program.add_columns(np.array([largest]), sparse.csc_array(column))
-
-    @property
-    def _empirical_sums(self) -> FloatArray:
-        """The sums t of the empirical distribution."""
-        sums: FloatArray = self.problem.coding.matrix @ self.problem.centre.sum(axis=1)
-        return sums
 
     def close(self) -> None:
         """End the solver's thread."""

@@ -161,7 +161,13 @@ class Algorithm1:
         # A distribution inside the set that follows the solutions of the programs, and its moments.
         self._inner, self._inner_moments = self.problem.centre, self.problem.tau
         self._is_printed = self.select_by == "as-printed"
-        self._accepted = self.epsilon if self._is_printed else _accepted_violation(self.problem, self.epsilon)
+        self._accepted: FloatArray | float = self.epsilon
+        if not self._is_printed:
+            # A hundredth of smaller radii, and nothing of thin ones: the lower bound mixes every violation
+            # away, which is impossible for 1e-4 where the radius is 1e-6.
+            lam = self.problem.lam.ravel()
+            is_thin, is_small = lam < THIN_RADIUS, lam < self.epsilon
+            self._accepted = np.select([is_thin, is_small], [0.0, lam / 100.0], self.epsilon)
 
     def solve(self, J: Selection) -> MasterSolution:
         """Lines 2, 8, 9 and 12."""
@@ -200,9 +206,12 @@ class Algorithm1:
         incoming, outgoing = select_components(
             solved, violation, n_max=self.n_max, accepted=self._accepted, reach=reach if is_still else None
         )
+        sets = None
         if J.sets is not None:
+            excess = instance_thresholds(scores) - solved.nu
+            violated = np.flatnonzero(excess > self.epsilon_1)
+            sets = Sets.largest(first_by(self.n_max, violated, -excess), scores)
             outgoing = NOTHING  # where constraints are missing R^k may rise again
-        sets = None if J.sets is None else self._violated_sets(scores, solved.nu)
         # Line 6: while J without I is not empty. A certified gap is enough as well.
         is_last = len(incoming) == 0 and (sets is None or len(sets.instances) == 0)
         best.converged = is_last or best.gap <= self.gap_tol
@@ -235,11 +244,6 @@ class Algorithm1:
         self._inner_moments = inner + self.FRACTION_TO_BOUNDARY * furthest * step
         return reach.ravel()
 
-    def _violated_sets(self, scores: FloatArray, nu: FloatArray) -> Sets:
-        excess = instance_thresholds(scores) - nu
-        violated = np.flatnonzero(excess > self.epsilon_1)
-        return Sets.largest(first_by(self.n_max, violated, -excess), scores)
-
 
 # A constraint is over-satisfied (the paper's v_i < 0) when it has at least this much room.
 ROOM = 1e-9
@@ -270,17 +274,6 @@ def select_components(
     incoming = first_by(n_max, np.flatnonzero(violated), -violation if reach is None else reach)
     # 5: J and A together are I, less those that leave, with those that enter.
     return incoming, np.flatnonzero(leaves)
-
-
-def _accepted_violation(problem: Box, epsilon: float) -> FloatArray:
-    """Return epsilon where the radius is larger, a hundredth of the radius elsewhere, zero where it is thin.
-
-    The lower bound mixes every violation away, which is impossible for 1e-4 where the radius is 1e-6.
-    """
-    lam = problem.lam.ravel()
-    accepted = np.where(lam >= epsilon, epsilon, lam / 100.0)
-    accepted[lam < THIN_RADIUS] = 0.0
-    return accepted
 
 
 def full_lp(
