@@ -2,7 +2,7 @@
 
 Nothing is measured when a fit runs, so that the same data take the same solver everywhere. Predictions are
 within a factor of two of what was measured on one core, on problems of 100 x 10,000 to 20,000 x 500 entries
-and two to ten classes; what is compared with them differs by more.
+and two to ten classes.
 
 **Interior point.** With B blocks of d columns and q constraints per block in the working set, an iteration
 forms and factorises the smallest of these matrices: one of n x n for each block and one more (instance side,
@@ -81,11 +81,11 @@ def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
 
 
 def n_constraints(n: int, d: int, blocks: int) -> float:
-    """The nearest constraints that a working set takes, per block.
+    """Return how many of the nearest constraints a working set takes, per block.
 
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
-    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances.
-    Several blocks share the active ones: with 3 to 50 classes 0.25 took 7 to 17% less time than 0.4.
+    optimum: close to n on wide data, and about 0.35 sqrt(n d) on studies of 400 to 1600 instances. Several
+    blocks share them: with 3 to 50 classes 0.25 took 7 to 17% less time than 0.4.
     """
     per_root = 0.4 if blocks == 1 else 0.25
     return float(min(d, n + 50, 1.5 * n, per_root * np.sqrt(n * d)))

@@ -179,7 +179,7 @@ class PrimalDual:
     # distances says nothing where one is rounding.
     LARGEST_CHANGE: ClassVar[float] = 10.0
     # The gap from which on rows are chosen (without it texts take 1.6 to 2.2 times as long), the nearness at
-    # which they are, and the share of all up to which that saves time.
+    # which they are, and the share of all up to which a first choice saves time.
     COARSE_GAP: ClassVar[float] = 0.15
     NEAR: ClassVar[float] = 0.8
     MOST_ROWS: ClassVar[float] = 0.7
@@ -253,12 +253,9 @@ class PrimalDual:
         chosen = (size >= self.NEAR * size.max()) | v.any(axis=0)
         if self.rows is not None:
             chosen[self.rows] = True
-        if np.mean(chosen) > self.MOST_ROWS:
-            if self.rows is not None:
-                self.rows = None
-                self._read(self._all, self._softness_of_all)
-                self._begin(self._anchor._replace(v=v, scores=scores))
-        elif self.rows is None or chosen.sum() > len(self.rows):
+        elif np.mean(chosen) > self.MOST_ROWS:
+            return
+        if self.rows is None or chosen.sum() > len(self.rows):
             self.rows = rows = np.flatnonzero(chosen)
             self._read(self._by_row.some(rows), self._softness_of_all[rows])
             self._begin(self._anchor._replace(v=v[:, rows], scores=scores[:, rows]))

@@ -164,15 +164,12 @@ class Master:
         width = max(1, self.ROW_ELEMENTS // max(1, len(self._instances)))
         for part in slices_of(slice(0, len(incoming)), width):
             self._program.check_time()
-            self._add(incoming[part])
-
-    def _add(self, components: IntArray) -> None:
-        factor = self._factor[components]
-        tau = self._unit * factor * self.problem.tau.ravel()[components]
-        width = self._unit * factor * self.problem.lam.ravel()[components]
-        rows = self._magnified(components, self._moment_rows(components))
-        self._program.add_rows(rows, tau - width, tau + width)
-        self.components = np.concatenate([self.components, components])
+            components = incoming[part]
+            factor = self._unit * self._factor[components]
+            tau, lam = (factor * of.ravel()[components] for of in (self.problem.tau, self.problem.lam))
+            rows = self._magnified(components, self._moment_rows(components))
+            self._program.add_rows(rows, tau - lam, tau + lam)
+            self.components = np.concatenate([self.components, components])
 
     def _magnified(self, components: IntArray, rows: sparse.csr_array) -> sparse.csr_array:
         return sparse.csr_array(sparse.diags_array(self._factor[components]) @ rows)
