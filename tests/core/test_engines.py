@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -9,9 +11,11 @@ from hypothesis import strategies as st
 
 import reference
 from minimaxrisk.engines.dispatch import solve_minimax_risk
+from minimaxrisk.engines.master import Master
 from minimaxrisk.engines.paper import by_correlation, constraint_generation, full_lp
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.objective import BayesError
+from minimaxrisk.problem.problem import lower_bound, upper_bound
 from problems import generated_from, problem_of
 
 ODDITIES = (
@@ -154,6 +158,40 @@ def test_the_start_does_not_change_the_answer(wide_problem, initial, n_max):
         assert solution.history[0]["n_features"] == 3 * len(initial)
     else:
         assert solution.history[0]["n_features"] == min(n_max, problem.n_components)
+
+
+def test_the_next_program_goes_on_from_the_last_basis(wide_problem):
+    """Which rows that leave and rows that enter keep: a program from nothing needs far more pivots."""
+    (problem, _), nothing = wide_problem, np.empty(0, dtype=np.intp)
+    masters = [Master(problem, BayesError(), tolerance=1e-9) for _ in range(2)]
+    with closing(masters[0]) as hot, closing(masters[1]) as cold:
+        hot.exchange(nothing, np.arange(0, 300, 5))
+        before = hot.solve()
+        leaves = np.flatnonzero(before.is_basic)
+        assert len(leaves) > 10
+        hot.exchange(leaves, np.array([1, 102, 203]))
+        after = hot.solve()
+        kept = np.delete(before.stage.components, leaves)
+        assert hot.components.tolist() == [*kept, 1, 102, 203]
+        cold.exchange(nothing, hot.components)
+        anew = cold.solve()
+    np.testing.assert_allclose(after.distribution.max(axis=0).sum(), anew.distribution.max(axis=0).sum())
+    assert 0 < 3 * after.n_pivots < anew.n_pivots
+
+
+def test_stopping_early_keeps_a_certified_pair(wide):
+    X, y = wide
+    labels = np.unique(y, return_inverse=True)[1]
+    problem, _ = problem_of(X, labels, 3)
+    solution = generated_from(problem, 5, epsilon=1e-8, monitor=lambda record: record["iteration"] == 3)
+    best = full_lp(problem, BayesError()).upper
+    assert solution.stopped
+    assert not solution.converged
+    assert len(solution.history) == 3
+    assert solution.lower <= best <= solution.upper
+    assert lower_bound(problem, BayesError(), solution.distribution).bound == pytest.approx(solution.lower)
+    assert upper_bound(problem, BayesError(), solution.mu) == pytest.approx(solution.upper, abs=1e-12)
+    assert solution.upper == pytest.approx(min(r["worst_case_error"] for r in solution.history), abs=1e-12)
 
 
 def counts_absent_from_classes(rng):

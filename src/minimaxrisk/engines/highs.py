@@ -233,9 +233,9 @@ class RangeProgram:
             raise SolverError(f"HiGHS refused {method}({', '.join(map(repr, arguments[:2]))}).")
 
 
-def _compressed(matrix: sparse.csr_array | sparse.csc_array) -> tuple[Any, ...]:
-    """Return the entries of a matrix as HiGHS takes them."""
-    return matrix.nnz, matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+def _compressed(array: sparse.csr_array | sparse.csc_array) -> tuple[Any, ...]:
+    """Return the entries of an array as HiGHS takes them."""
+    return array.nnz, array.indptr[:-1].astype(np.int32), array.indices.astype(np.int32), array.data
 
 
 def _asks_for(interrupt: Event) -> Callable[..., None]:
