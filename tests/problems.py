@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from minimaxrisk import MinimaxRiskClassifier, error_bound
 from minimaxrisk._utils.arrays import to_numpy
+from minimaxrisk.engines.dispatch import approach_minimax_risks
 from minimaxrisk.engines.paper import by_correlation, constraint_generation
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
 from minimaxrisk.matrices.moments import make_coding
@@ -54,6 +55,17 @@ def generated_from(problem, n_max, *, epsilon, **options):
     """Constraint generation that starts with as many components as it adds at a time."""
     start = by_correlation(problem, n_max)
     return constraint_generation(problem, BayesError(), start, n_max=n_max, epsilon=epsilon, **options)
+
+
+def bounds_of(problems, settings, enough):
+    """Bounds on R* that are ``enough``."""
+    return [found.bounds for found in approach_minimax_risks(problems, settings, enough)]
+
+
+def coefficients_of(problems, settings):
+    """Coefficients within the tolerance of the settings."""
+    found = approach_minimax_risks(problems, settings)
+    return [each.stage.expand(*problem.shape) for each, problem in zip(found, problems, strict=True)]
 
 
 def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):

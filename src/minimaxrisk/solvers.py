@@ -51,18 +51,12 @@ class Solver(BaseEstimator):
     _name: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, Any]]
 
-    def _settings(self, n_features: int) -> EngineSettings:
-        self._validate_params()
-        return EngineSettings(self._name, **self._own_settings(n_features))
-
     def _own_settings(self, n_features: int) -> dict[str, Any]:
         """The parameters, by the names that engines have for them."""
         return self.get_params(deep=False)
 
 
 class _Iterative(Solver):
-    """Of the two that take iterations up to a gap."""
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_iter": [_POSITIVE_INTEGER, None],
         "max_seconds": _MAX_SECONDS,
@@ -350,23 +344,18 @@ class FullLP(Solver):
         self.max_seconds = max_seconds
 
 
-BY_NAME: Mapping[str, Solver] = {
-    each._name: each
-    for each in (
-        InteriorPoint(),
-        FirstOrder(),
-        ConstraintGeneration(),
-        ConstraintAndColumnGeneration(),
-        FullLP(),
-    )
-}
+_CLASSES = InteriorPoint, FirstOrder, ConstraintGeneration, ConstraintAndColumnGeneration, FullLP
+BY_NAME: Mapping[str, Solver] = {each._name: each() for each in _CLASSES}
 
 
 def settings_of(solver: str | Solver, n_features: int) -> EngineSettings:
-    """What a solver, or the name of one, says about the computation; other names are for the engines."""
-    if isinstance(solver, str) and solver not in BY_NAME:
-        return EngineSettings(solver)
-    return (BY_NAME[solver] if isinstance(solver, str) else solver)._settings(n_features)
+    """Return the engine's settings of a solver or of the name of one; other names are for the engines."""
+    if isinstance(solver, str):
+        if solver not in BY_NAME:
+            return EngineSettings(solver)
+        solver = BY_NAME[solver]
+    solver._validate_params()
+    return EngineSettings(solver._name, **solver._own_settings(n_features))
 
 
 def _checked_columns(value: Any, n_features: int) -> Any:

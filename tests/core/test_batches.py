@@ -11,7 +11,7 @@ from scipy import sparse
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test
 from minimaxrisk._utils.parallel import parallel_map_in_batches
 from minimaxrisk._utils.positive_definite import FactorisationError
-from minimaxrisk.engines import dispatch, solution
+from minimaxrisk.engines import solution
 from minimaxrisk.engines.interior_point import batch, sides, step
 from minimaxrisk.engines.interior_point.batch import can_share, solve_together
 from minimaxrisk.engines.interior_point.engine import interior_point
@@ -20,7 +20,7 @@ from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap, UnionBound
-from problems import some_problem
+from problems import bounds_of, coefficients_of, some_problem
 from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
 SETTINGS = EngineSettings("auto")
@@ -76,7 +76,7 @@ def test_bounds_are_those_of_the_full_program(radius, n_classes, coding, gap):
     posed = pose(data, rule=rule, **CHOICES).relabelled(others, rule)
     problems = [each.problem for each in posed]
     found = [each.bounds for each in solve_together(problems, StoppingRule(gap))]
-    assert found == dispatch.bound_minimax_risks(problems, SETTINGS, StoppingRule(gap))
+    assert found == bounds_of(problems, SETTINGS, StoppingRule(gap))
     for other, bounds in zip(others, found, strict=True):
         Phi = phi_vectors(scaled_columns(other.X), n_classes, coding)
         exact, _ = minimax_risk(Phi, *tau_and_lambda(Phi, other.labels, radius))
@@ -108,13 +108,13 @@ def test_same_bits_in_any_company(n_classes):
 
     def of_parts(some):
         posed = pose_parts(whole, data, some, rule=Multiple(1.0), standardize=True, copy="auto")
-        return dispatch.approach_minimax_risks([each.problem for each in posed], SETTINGS)
+        return coefficients_of([each.problem for each in posed], SETTINGS)
 
     relabelled = permuted(data, rng, 13)
 
     def of_labels(some):
         posed = whole.relabelled(some, Multiple(1.0))
-        return dispatch.approach_minimax_risks([each.problem for each in posed], SETTINGS)
+        return coefficients_of([each.problem for each in posed], SETTINGS)
 
     for function, items in ((of_parts, chosen), (of_labels, relabelled)):
         together = function(items)
@@ -126,8 +126,8 @@ def test_same_bits_in_any_company(n_classes):
 @pytest.mark.parametrize("enough", [StoppingRule(1e-3), StoppingRule(np.inf, 0.2)])
 def test_bounds_do_not_depend_on_the_problems_beside(enough):
     problems = [some_problem(seed, 36, 50, 4, radius=radius) for seed, radius in enumerate((0.3, 1.0, 2.0))]
-    together = dispatch.bound_minimax_risks(problems, SETTINGS, enough)
-    assert together == [dispatch.bound_minimax_risks([each], SETTINGS, enough)[0] for each in problems]
+    together = bounds_of(problems, SETTINGS, enough)
+    assert together == [bounds_of([each], SETTINGS, enough)[0] for each in problems]
 
 
 @pytest.mark.parametrize("marginal", ["free", "empirical"])
@@ -158,12 +158,12 @@ def test_problems_of_all_kinds_are_bounded(kind):
         choices = choices | {"marginal_is_known": True}
     problem = pose(data, rule=Multiple(1.0), **choices).problem
     assert not can_share(problem, settings)
-    (bounds,) = dispatch.bound_minimax_risks([problem], settings, StoppingRule(1e-6))
+    (bounds,) = bounds_of([problem], settings, StoppingRule(1e-6))
     exact = interior_point(problem, SETTINGS)
     wider = 1e-4 if kind == "thin" else 0.0  # radii of zero are widened
     assert exact.lower - 1e-9 <= bounds.upper <= exact.upper + 2e-6 + wider
     assert exact.lower - 2e-6 <= bounds.lower <= exact.upper + 1e-9 + wider
-    (mu,) = dispatch.approach_minimax_risks([problem], settings)
+    (mu,) = coefficients_of([problem], settings)
     assert upper_bound(problem, problem.objective, mu) <= exact.upper + 1e-4
 
 
@@ -186,7 +186,7 @@ def test_a_fault_in_one_problem_leaves_all_answers(is_factor, n_classes, monkeyp
         monkeypatch.setattr(step, "FRACTION_TO_BOUNDARY", 0.05)
     together = solve_together(problems, StoppingRule(SETTINGS.gap_tol))
     assert any(each is None for each in together)
-    found = dispatch.approach_minimax_risks(problems, SETTINGS)
+    found = coefficients_of(problems, SETTINGS)
     monkeypatch.undo()
     assert_within(problems, found, SETTINGS.gap_tol)
 

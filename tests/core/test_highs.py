@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from minimaxrisk.engines.highs import PivotLimitError, RangeProgram, SolverError
 
 
-def program(cost, total):
+def program(cost, total, max_pivots=None):
     """min cost'x with sum x = total."""
     n = len(cost)
     return RangeProgram(
@@ -23,6 +23,7 @@ def program(cost, total):
         most=np.full(n, np.inf),
         n_free=0,
         feasibility_tolerance=1e-9,
+        max_pivots=max_pivots,
     )
 
 
@@ -64,11 +65,11 @@ def test_rows_added_and_deleted_hot_give_the_same_as_cold():
         np.testing.assert_allclose(activity[negative], upper[chosen][negative], atol=1e-8)
 
 
-def hard_program():
+def hard_program(max_pivots=None):
     rng = np.random.default_rng(1)
     cost, rows = rng.random(40), rng.standard_normal((30, 40))
     centre = rows @ np.full(40, 0.1)
-    lp = program(cost, 4.0)
+    lp = program(cost, 4.0, max_pivots)
     lp.add_rows(sparse.csr_array(rows), centre - 0.01, centre + 0.01)
     return lp, expected(cost, 4.0, rows, centre - 0.01, centre + 0.01), cost
 
@@ -98,12 +99,9 @@ def test_a_refused_option_is_an_error():
 
 
 def test_pivots_are_counted_over_all_solves():
-    with closing(hard_program()[0]) as lp:
-        lp.limit_pivots(10**6)
+    with closing(hard_program(10**6)[0]) as lp:
         n_pivots = lp.solve().n_pivots
         assert n_pivots > 0
         assert lp._pivots_left == 10**6 - n_pivots
-    with closing(hard_program()[0]) as lp:
-        lp.limit_pivots(n_pivots - 1)
-        with pytest.raises(PivotLimitError):
-            lp.solve()
+    with closing(hard_program(n_pivots - 1)[0]) as lp, pytest.raises(PivotLimitError):
+        lp.solve()

@@ -9,21 +9,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.datasets import make_expression, make_text
+from minimaxrisk.datasets import make_text
 from minimaxrisk.engines import dispatch, instance_generation
-from minimaxrisk.engines.generation import ClassMeans, Subprogram
+from minimaxrisk.engines.generation import some_at_random
 from minimaxrisk.engines.instance_generation import (
-    FirstSteps,
     InstanceGeneration,
-    ManyInstances,
-    generates_instances,
 )
-from minimaxrisk.engines.interior_point import engine
 from minimaxrisk.engines.interior_point.engine import interior_point
 from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import lower_bound, upper_bound
-from problems import problem_of
+from problems import bounds_of, coefficients_of, problem_of
 from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
 SETTINGS = EngineSettings("interior-point")
@@ -32,15 +28,14 @@ SETTINGS = EngineSettings("interior-point")
 @pytest.fixture(autouse=True)
 def few_instances(monkeypatch):
     """Sub-programs of a few dozen instances, so that small problems take several."""
-    monkeypatch.setattr(ManyInstances, "FEWEST", 10)
-    monkeypatch.setattr(ManyInstances, "FEWEST_FIRST", 5)
-    monkeypatch.setattr(ManyInstances, "MOST_NEW", 3.0)
+    monkeypatch.setattr(InstanceGeneration, "FEWEST", 10)
+    monkeypatch.setattr(InstanceGeneration, "MOST_PER_COMPONENT", 3.0)
 
 
 @pytest.fixture
 def alone(monkeypatch):
     """Small problems are not solved in a batch."""
-    monkeypatch.setattr(dispatch, "_together", lambda problems, *_: [None] * len(problems))
+    monkeypatch.setattr(dispatch, "can_share", lambda *_: False)
 
 
 def tall(seed=0, n=160, d=4, n_classes=2, effect=0.8):
@@ -106,7 +101,7 @@ def test_the_optimum_of_all_instances(n_classes, coding, scaling, kind):
 def test_the_instance_that_decides_is_found_wherever_it_is():
     """One far instance bounds the scores; leaving it out would promise too small an error."""
     X, labels = tall(5, n=400, d=3, effect=1.5)
-    outside = np.setdiff1d(np.arange(400), ManyInstances.first(problem_of(X, labels, 2)[0]))
+    outside = np.setdiff1d(np.arange(400), some_at_random(400, 12))
     without = exact(X, labels, 2, "signed")
     for i in outside[:4]:
         far = X.copy()
@@ -145,56 +140,13 @@ def test_instances_without_labels_may_get_mass():
 # --- the sub-program ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_a_distribution_of_the_sub_program_is_one_of_the_whole(n_classes, coding, is_sparse):
-    X, labels = tall(2, n=50, n_classes=n_classes)
-    rng = np.random.default_rng(0)
-    if is_sparse:
-        X = sparse.csr_array(np.where(rng.random(X.shape) < 0.5, X, 0.0))
-    problem, _ = problem_of(X, labels, n_classes, coding=coding, weights=rng.random(50))
-    means = ClassMeans.of(problem)
-    program = Subprogram(problem, means, np.array([3, 4, 20, 41]))
-    sub = program.problem
-    assert sub.n_instances == n_classes + 4
-    np.testing.assert_allclose(sub.moments_of(sub.centre), problem.tau, atol=1e-14)
-    np.testing.assert_allclose(program.on_all_instances(sub.centre), problem.centre, atol=1e-16)
-    w = rng.dirichlet(np.ones(sub.centre.size)).reshape(sub.centre.shape)
-    on_all = program.on_all_instances(w)
-    np.testing.assert_allclose(problem.moments_of(on_all), sub.moments_of(w), atol=1e-14)
-    # Where an instance has mass of its own and of a mean the error may be larger, never smaller.
-    assert BayesError().value(on_all) >= BayesError().value(w) - 1e-15
-    alone = w.copy()
-    alone[:, n_classes:] = 0.0
-    alone /= alone.sum()
-    spread = program.on_all_instances(alone)
-    assert BayesError().value(spread) >= BayesError().value(alone) - 1e-15
-    np.testing.assert_allclose(spread.sum(), 1.0)
-    mu = rng.standard_normal(problem.tau.shape)
-    assert upper_bound(sub, BayesError(), mu) <= upper_bound(problem, BayesError(), mu) + 1e-13
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_rounds_without_end_are_followed_by_all_instances(n_classes, monkeypatch):
-    monkeypatch.setattr(InstanceGeneration, "MOST_VERTICES", 1)
-    monkeypatch.setattr(ManyInstances, "STAYS", 1.0)
-    monkeypatch.setattr(ManyInstances, "COMES", 1.3)
-    problem = tall_problem(11, n=200, d=4, n_classes=n_classes)
-    expected = interior_point(problem, SETTINGS)
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert solution.converged
-    assert solution.upper == pytest.approx(expected.upper, abs=1e-9)
-    np.testing.assert_allclose(solution.mu, expected.mu, atol=1e-9)
-    assert_is_one_history(solution, expected.upper)
-
-
 def test_a_program_that_gets_stuck_is_followed_by_all_instances(alone, monkeypatch):
     monkeypatch.setattr(instance_generation, "interior_approach", lambda *args, **options: None)
     problem = tall_problem(15)
     optimum = interior_point(problem, SETTINGS).upper
-    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(1e-3))
+    (bounds,) = bounds_of([problem], SETTINGS, StoppingRule(1e-3))
     assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
-    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-2))
+    (mu,) = coefficients_of([problem], replace(SETTINGS, gap_tol=1e-2))
     assert upper_bound(problem, BayesError(), mu) <= optimum + 1e-2
 
 
@@ -218,7 +170,7 @@ def assert_is_one_history(solution, optimum):
 def many(request, monkeypatch):
     """A problem whose instances are generated, after first-order steps if they are texts."""
     if request.param == "texts":
-        monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
+        monkeypatch.setattr(InstanceGeneration, "WORTH_STEPS", np.inf)
         return text_problem(200, 150)
     return tall_problem(13, n=200, d=4, n_classes=2 + (request.param == "three classes"))
 
@@ -278,13 +230,13 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
             records.append(record)
             return super().stops(record)
 
-    (bounds,) = dispatch.bound_minimax_risks([problem], SETTINGS, Watched(1e-3))
+    (bounds,) = bounds_of([problem], SETTINGS, Watched(1e-3))
     assert optimum - 1e-3 <= bounds.lower <= optimum + 1e-12 <= bounds.upper + 2e-12 <= optimum + 1e-3
     assert len(records) > 3
     assert all(record["lower"] <= optimum + 1e-12 <= record["upper"] + 2e-12 for record in records)
-    (early,) = dispatch.bound_minimax_risks([problem], SETTINGS, StoppingRule(np.inf, optimum - 0.05))
+    (early,) = bounds_of([problem], SETTINGS, StoppingRule(np.inf, optimum - 0.05))
     assert optimum - 0.05 < early.lower <= optimum + 1e-12 <= early.upper + 2e-12
-    (mu,) = dispatch.approach_minimax_risks([problem], replace(SETTINGS, gap_tol=1e-4))
+    (mu,) = coefficients_of([problem], replace(SETTINGS, gap_tol=1e-4))
     assert optimum - 1e-12 <= upper_bound(problem, BayesError(), mu) <= optimum + 1e-4
 
     class Interrupting(StoppingRule):
@@ -292,7 +244,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dispatch.bound_minimax_risks([problem], SETTINGS, Interrupting(1e-3))
+        bounds_of([problem], SETTINGS, Interrupting(1e-3))
 
 
 # --- first-order steps before the interior point ------------------------------------------------------
@@ -301,7 +253,7 @@ def test_bounds_and_pairs_without_a_vertex(n_classes, alone):
 @pytest.fixture
 def always(monkeypatch):
     """Small problems are worth some steps as well."""
-    monkeypatch.setattr(FirstSteps, "WORTH_IT", 0.0)
+    monkeypatch.setattr(InstanceGeneration, "WORTH_STEPS", np.inf)
 
 
 def check_random_problem(rng):
@@ -311,7 +263,7 @@ def check_random_problem(rng):
     X = np.where(rng.random(X.shape) < rng.choice([0.2, 0.6]), np.round(X, int(rng.integers(0, 3))), 0.0)
     radius, intercept = float(rng.choice([0.1, 0.5, 1.0, 2.5])), bool(rng.random() < 0.7)
     problem, _ = problem_of(sparse.csr_array(X), labels, 2, radius=radius, fit_intercept=intercept)
-    if not FirstSteps.are_worth_it(problem):
+    if not InstanceGeneration.begins_with_steps(problem):
         return  # a radius of zero
     risk = exact(X, labels, 2, "signed", radius=radius, fit_intercept=intercept)
     solution = dispatch.solve_minimax_risk(problem, EngineSettings("auto"))
@@ -328,31 +280,11 @@ def test_random_sparse_problems_have_the_same_optimum(always):
         check_random_problem(np.random.default_rng([1, i]))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(20))
-def test_two_thousand_random_sparse_problems_have_the_same_optimum(batch, always):
-    for i in range(100):
-        check_random_problem(np.random.default_rng([2, batch, i]))
-
-
 def test_instances_left_out_wrongly_come_back(always, monkeypatch):
-    monkeypatch.setattr(FirstSteps, "NEAR", 0.999)
+    monkeypatch.setattr(InstanceGeneration, "NEAR_AFTER_STEPS", 0.999)
     problem = text_problem(200, 150)
     solution = dispatch.solve_minimax_risk(problem, SETTINGS)
     assert solution.upper == pytest.approx(interior_point(problem, SETTINGS).upper, abs=1e-9)
-
-
-@pytest.mark.parametrize("near", [0.8, 0.0], ids=["some", "all"])
-def test_a_beginning_that_gets_stuck_is_left(near, always, monkeypatch):
-    """The interior point starts again without one, and finds the optimum."""
-    problem, plain, calls = text_problem(), engine.is_stuck, []
-    optimum = interior_point(problem, SETTINGS).upper
-    monkeypatch.setattr(FirstSteps, "NEAR", near)
-    monkeypatch.setattr(engine, "is_stuck", lambda gaps: calls.append(gaps) or len(calls) == 1 or plain(gaps))
-    solution = instance_generation.instance_generation(problem, SETTINGS)
-    assert len(calls) > 5
-    assert solution.solver == "interior-point"
-    assert solution.upper == pytest.approx(optimum, abs=1e-9)
 
 
 def test_a_wide_tolerance_ends_with_bounds_within_it():
@@ -370,17 +302,3 @@ def test_nothing_to_learn(always):
     assert solution.converged
     assert solution.upper == 0.5
     assert not solution.mu.any()
-
-
-def test_the_steps_are_for_sparse_free_problems_with_one_block_and_no_radius_of_zero(always, monkeypatch):
-    monkeypatch.setattr(ManyInstances, "FEWEST", 2000)
-    study = make_expression(40, 60, random_state=0)
-    three = np.arange(40) % 3
-    for X, y, n_classes, options in (
-        (study.data, study.target, 2, {}),
-        (sparse.csr_array(study.data), three, 3, {}),
-        (sparse.csr_array(study.data), study.target, 2, {"marginal_is_known": True}),
-        (sparse.csr_array(study.data), study.target, 2, {"radius": 0.0}),
-    ):
-        problem, _ = problem_of(X, y, n_classes, **options)
-        assert not generates_instances(problem)

@@ -235,7 +235,7 @@ def test_programs_inside_programs_are_kept(monkeypatch):
 def test_first_steps_that_find_nothing_do_not_lose_it(monkeypatch):
     problem, _ = problem_of(sparse.csr_array(TEXT.data), TEXT.target, 2)
     monkeypatch.setattr(first_order.Steps, "_run", lambda *_: interrupt())
-    monkeypatch.setattr(instance_generation.FirstSteps, "WORTH_IT", 0.0)
+    monkeypatch.setattr(instance_generation.InstanceGeneration, "WORTH_STEPS", np.inf)
     found = instance_generation.instance_generation(problem, EngineSettings("auto"))
     assert found.interrupted
     assert (found.lower, found.upper) == pytest.approx((0.0, 0.5), abs=1e-15)

@@ -18,6 +18,7 @@ from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple
+from problems import bounds_of, coefficients_of
 
 
 def study(seed, n, d, n_classes):
@@ -82,9 +83,9 @@ def test_rough_answers_are_as_near_as_asked_for(radius):
     problem = problem_of(*study(2, 120, 5, 50), radius)
     assert is_for_moment_space(problem)
     expected = moment_space(problem, EngineSettings("auto"))
-    (bounds,) = dispatch.bound_minimax_risks([problem], EngineSettings("auto"), StoppingRule(1e-3))
+    (bounds,) = bounds_of([problem], EngineSettings("auto"), StoppingRule(1e-3))
     assert bounds.lower <= expected.upper <= bounds.upper <= expected.lower + 1e-3
-    (near,) = dispatch.approach_minimax_risks([problem], EngineSettings("auto", gap_tol=1e-4))
+    (near,) = coefficients_of([problem], EngineSettings("auto", gap_tol=1e-4))
     assert -1e-12 <= upper_bound(problem, problem.objective, near) - expected.upper <= 1e-4
 
 

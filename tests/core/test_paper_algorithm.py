@@ -96,17 +96,6 @@ def test_every_iteration_is_that_of_the_printed_algorithm(
     assert min(sizes[1:]) < max(sizes)
 
 
-@pytest.mark.filterwarnings("ignore:3 of 3 classes have fewer than 8 samples")
-def test_the_sequences_are_those_of_the_history():
-    X, labels = informative(0, 3)
-    for solver in ("constraint-generation", "interior-point", "first-order"):
-        model = MinimaxRiskClassifier(solver, radius=30.0).fit(X, labels)
-        assert model.worst_case_errors_.tolist() == [r["worst_case_error"] for r in model.history_]
-        assert model.subset_sizes_.tolist() == [r["n_features"] for r in model.history_]
-    with pytest.raises(AttributeError, match="history_"):
-        _ = MinimaxRiskClassifier().subset_sizes_
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.filterwarnings("ignore:stopped at k_max", "ignore:with 800 features")
 def test_where_the_bound_stands_still_only_the_printed_algorithm_drops_features(seed):

@@ -16,7 +16,6 @@ from sklearn.model_selection import GridSearchCV
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
-    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     permutation_test,
     verify,
@@ -122,12 +121,6 @@ def test_wrong_parameters(solver, message):
         MinimaxRiskClassifier(solver).fit(X, y)
 
 
-def test_worst_cases_and_choices_of_a_radius_take_a_model_with_a_solver(study):
-    X, y = study
-    model = MinimaxRiskClassifierCV(MinimaxRiskClassifier(FullLP()), radii=[0.5, 1.0], cv=2).fit(X, y)
-    assert model.estimator_.solver_ == "full-lp"
-
-
 # Limits of time.
 
 AT_ONCE = 1e-9
@@ -227,12 +220,6 @@ def test_with_time_enough_nothing_changes(study):
             warnings.simplefilter("error", ConvergenceWarning)
             limited = MinimaxRiskClassifier(clone(solver).set_params(max_seconds=1000.0)).fit(*study)
         np.testing.assert_array_equal(limited.coef_, MinimaxRiskClassifier(solver).fit(*study).coef_)
-
-
-def test_a_stop_by_the_callback_is_no_lack_of_time(study):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        MinimaxRiskClassifier(InteriorPoint(max_seconds=1000.0), callback=lambda record: True).fit(*study)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -2,7 +2,7 @@
 
 Nothing is measured when a fit runs, so that the same data take the same solver everywhere. Predictions are
 within a factor of two of what was measured on one core, on problems of 100 x 10,000 to 20,000 x 500 entries
-and two to ten classes; what is compared with them differs by more.
+and two to ten classes.
 
 **Interior point.** With B blocks of d columns and q constraints per block in the working set, an iteration
 forms and factorises the smallest of these matrices: one of n x n for each block and one more (instance side,
@@ -26,27 +26,16 @@ from minimaxrisk.problem.problem import Box
 OPERATIONS_PER_SECOND = 1.5e10
 # Iterations of the interior point with one block and with several, and in the space of moments.
 ITERATIONS, ITERATIONS_OF_SEVERAL, ITERATIONS_OF_MOMENTS = 12, 20, 35
-# Constraints in a working set: per sqrt(n d) with one block and with several, beyond n, and per instance.
-PER_ROOT, PER_ROOT_OF_SEVERAL, MORE, MOST_PER_INSTANCE = 0.4, 0.25, 50, 1.5
 # The part of the time by instances that the space of moments may be predicted to take. At .6 to .86 of it
 # took .5 to 2 times as long, below that .02 to 1.4 times.
 PART = 0.7
-# With many classes, the operations that each mass is worth in an iteration, and numbers per mass.
-OPERATIONS_PER_MASS, NUMBERS_PER_MASS = 1e4, 40
 # The most moments, numbers of the features, and masses of the space of moments.
 MOST_MOMENTS, MOST_ENTRIES, MOST_MASSES = 10_000, 1 << 26, 1 << 21
 # First-order steps to the coarse gap, and how they grow with the gap's inverse.
 COARSE_GAP, STEPS_TO_COARSE_GAP, STEPS_POWER = 1e-2, 130, 0.6
-# Seconds of a first-order step, alone and for each coefficient.
-STEP, PER_COEFFICIENT = 6e-4, 5e-8
-# Beyond these the work is too much for the interior point: eight gigabytes, or half an hour on one core.
-MOST_BYTES, MOST_SECONDS = 8e9, 1800.0
-# Up to this many instances the work is never too much, unless so many classes have a matrix each that they
-# find no room.
-FEW_INSTANCES = 2000
-# Where nobody asked for a gap: an exact solution is worth this many times the seconds of steps to a gap of
-# 1e-3, and never fewer seconds.
-WORTH_OF_EXACTNESS, FEW_SECONDS = 1.5, 3.0
+# Beyond these the work is too much for the interior point: eight gigabytes, or half an hour on one core with
+# more than so many instances.
+MOST_BYTES, MOST_SECONDS, FEW_INSTANCES = 8e9, 1800.0, 2000
 
 
 @dataclass(frozen=True)
@@ -77,7 +66,7 @@ def interior_point_demands(problem: Box) -> Demands:
 
 
 def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
-    """Predict the same from instances, columns and blocks of coefficients."""
+    """Predict what the interior point takes from instances, columns and blocks of coefficients."""
     operations = ITERATIONS_OF_SEVERAL * operations_by_instances(n, d, blocks)
     n_numbers = n * min(2 * n, d) + (blocks + 1) * n**2
     if blocks == 1:
@@ -85,21 +74,21 @@ def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
         operations = ITERATIONS * min(operations_by_instances(n, d, blocks), n * q**2 + q**3 / 3.0)
         n_numbers = n * min(2 * n, d) + min(n, d) ** 2
     elif moments_find_room(n, d, blocks) and moments_are_cheaper(n, d, blocks):
-        operations = _operations_of_moments(n, d, blocks) + OPERATIONS_PER_MASS * n * blocks
-        operations *= ITERATIONS_OF_MOMENTS
-        n_numbers = n * (n + blocks * (d + NUMBERS_PER_MASS))
+        # With many classes an iteration is worth 1e4 operations per mass, and takes 40 numbers per mass.
+        operations = ITERATIONS_OF_MOMENTS * (_operations_of_moments(n, d, blocks) + 1e4 * n * blocks)
+        n_numbers = n * (n + blocks * (d + 40))
     return Demands(n, d, 8.0 * n_numbers, float(operations / OPERATIONS_PER_SECOND))
 
 
 def n_constraints(n: int, d: int, blocks: int) -> float:
-    """The nearest constraints that a working set takes, per block.
+    """Return how many of the nearest constraints a working set takes, per block.
 
     Fewer make a step cheaper, and too few make steps short. Enough are about as many as are active at the
-    optimum: close to n on wide data, and about 0.35 sqrt(n d) on simulated studies of 400 to 1600 instances.
-    Several blocks share the active ones: with 3 to 50 classes 0.25 took 7 to 17% less time than 0.4.
+    optimum: close to n on wide data, and about 0.35 sqrt(n d) on studies of 400 to 1600 instances. Several
+    blocks share them: with 3 to 50 classes 0.25 took 7 to 17% less time than 0.4.
     """
-    per_root = PER_ROOT if blocks == 1 else PER_ROOT_OF_SEVERAL
-    return float(min(d, n + MORE, MOST_PER_INSTANCE * n, per_root * np.sqrt(n * d)))
+    per_root = 0.4 if blocks == 1 else 0.25
+    return float(min(d, n + 50, 1.5 * n, per_root * np.sqrt(n * d)))
 
 
 def operations_by_instances(n: int, d: int, blocks: int) -> float:
@@ -136,12 +125,10 @@ def refuse_too_large(problem: Box, argument: str, remedy: str) -> None:
 
 def seconds_of_step(problem: Box) -> float:
     """Predict a first-order step."""
-    features, n_blocks = problem.features, problem.coding.n_blocks
-    passes = features.matrix.hints.pass_rates
-    per_entry = passes.entry + passes.product * n_blocks
-    return (
-        STEP + passes.latency + per_entry * features.matrix.n_stored + PER_COEFFICIENT * problem.n_components
-    )
+    matrix = problem.features.matrix
+    passes = matrix.hints.pass_rates
+    on_entries = (passes.entry + passes.product * problem.coding.n_blocks) * matrix.n_stored
+    return 6e-4 + passes.latency + on_entries + 5e-8 * problem.n_components
 
 
 def n_steps_to(gap: float) -> float:
@@ -158,12 +145,13 @@ def seconds_of_iteration(n: int) -> float:
 
 
 def is_worth_exactness(problem: Box, gap: float) -> bool:
-    """Whether an exact solution is worth its time, where steps to this gap would do."""
+    """Whether an exact solution is worth its time, where steps to this gap would do.
+
+    It is worth three seconds, or 1.5 times those of the steps.
+    """
     exact = interior_point_demands(problem)
-    if exact.are_too_large:
-        return False
     steps = n_steps_to(gap) * seconds_of_step(problem)
-    return exact.seconds <= max(FEW_SECONDS, WORTH_OF_EXACTNESS * steps)
+    return not exact.are_too_large and exact.seconds <= max(3.0, 1.5 * steps)
 
 
 def as_duration(seconds: float) -> str:

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
-from minimaxrisk.engines.first_order import first_order, first_order_approach
+from minimaxrisk.engines.first_order import Steps, first_order
 from minimaxrisk.engines.forecast import Forecast
 from minimaxrisk.engines.instance_generation import generates_instances, instance_generation
 from minimaxrisk.engines.interior_point.batch import Found, batch_size, can_share, solve_together
@@ -26,7 +25,6 @@ from minimaxrisk.engines.paper import (
 )
 from minimaxrisk.engines.solution import (
     FIRST_ORDER_GAP_TOL,
-    Bounds,
     EngineSettings,
     Monitor,
     Solution,
@@ -37,9 +35,9 @@ from minimaxrisk.problem.problem import Box
 
 
 def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
-    """The minimax risk classifier of a problem, by the engine that the settings name.
+    """Solve a problem by the engine that the settings name.
 
-    Where the engine ended before it converged, the solution's remark says why.
+    If the engine ends before it converges, the remark of the solution says why.
     """
     solver = _solver_for(problem, settings)
     if monitor is not None:
@@ -52,22 +50,23 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
         solution = _by_interior_point(problem, settings, limit)
     elif solver == "first-order":
         solution = first_order(problem, settings, limit)
+    elif solver == "full-lp":
+        solution = full_lp(problem, problem.objective, monitor=limit, deadline=limit.deadline)
     elif solver == "constraint-and-column-generation":
         solution = constraint_and_column_generation(problem, settings, limit)
     else:
-        solution = _by_linear_programs(problem, settings, limit)
+        solution = _by_constraint_generation(problem, settings, limit)
     # A linear program ends at the limit without a call of the monitor.
     solution.out_of_time |= limit.has_stopped or (limit.is_over and not solution.stopped)
     remarks = [solution.remark, _remark_on_auto(problem, settings, solution)]
-    remarks += [_remark_on_first_order(problem, settings, solution) or remark_on_end(settings, solution)]
-    solution.remark = ". ".join(remark for remark in remarks if remark)
+    solution.remark = ". ".join(filter(None, [*remarks, _remark_on_end(settings, solution)]))
     return solution
 
 
 def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
-    """By the matrices that are smallest, and where rounding ends that too soon by the others.
+    """Factorise the smallest matrices, and if rounding ends that too early, the other ones.
 
-    Not where those would take much longer; then the pair at hand is what there is.
+    If the other ones would take much longer, return what was found.
     """
     if is_for_moment_space(problem):
         found = moment_space(problem, settings, limit)
@@ -77,10 +76,7 @@ def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit)
     return (instance_generation if generates_instances(problem) else interior_point)(problem, settings, limit)
 
 
-def _by_linear_programs(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
-    """With all components at once (``"full-lp"``) or generated."""
-    if settings.solver == "full-lp":
-        return full_lp(problem, problem.objective, monitor=limit, deadline=limit.deadline)
+def _by_constraint_generation(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
     first = settings.initial_features
     with let_through():  # nothing is found yet
         if isinstance(first, str):
@@ -100,78 +96,47 @@ def _by_linear_programs(problem: Box, settings: EngineSettings, limit: TimeLimit
     )
 
 
-def remark_on_end(settings: EngineSettings, solution: Solution) -> str:
-    """Why the engine stopped, with the gap that it leaves; empty if it converged or the caller stopped it."""
-    if solution.converged or solution.interrupted or (solution.stopped and not solution.out_of_time):
-        return ""
-    name = "k_max" if settings.solver.startswith("constraint-") else "max_iter"
-    name = "max_seconds" if solution.out_of_time else name
-    value = settings.max_seconds if solution.out_of_time else settings.max_iter
-    reached = "" if value is None else f" at {name}={value:g}"
-    remedy = "" if value is None else f", and a larger {name} brings them closer together"
-    return f"stopped{reached} with an optimality gap of {solution.gap:.2g}; the bounds are valid{remedy}"
+def approach_minimax_risks(
+    problems: Sequence[Box], settings: EngineSettings, enough: StoppingRule | None = None
+) -> list[Found]:
+    """For each problem, find coefficients with bounds on R* that are ``enough``; cheaper than the classifier.
 
-
-def bound_minimax_risks(
-    problems: Sequence[Box], settings: EngineSettings, enough: StoppingRule
-) -> list[Bounds]:
-    """For each problem bounds on R* that are ``enough``; cheaper than the classifier.
-
-    Or as near as the settings let the solver come. Bounds do not depend on the other problems. Radii of zero
-    are widened a little by the interior point, and the bounds are those of the wider set.
+    By default bounds within ``settings.gap_tol`` are enough. A limit of the settings may end the search
+    earlier. Results do not depend on the other problems. Few coefficients of the interior point are exactly
+    zero. It widens radii of zero a little, and the bounds are those of the wider set.
     """
-    return [found.bounds for found in _approached(problems, settings, enough)]
-
-
-def approach_minimax_risks(problems: Sequence[Box], settings: EngineSettings) -> list[FloatArray]:
-    """For each problem coefficients whose bound is within ``settings.gap_tol`` of R*, or nearer.
-
-    They do not depend on the other problems. Few of those of the interior point are exactly zero.
-    """
-    found = _approached(problems, settings, StoppingRule(settings.gap_tol))
-    return [one.stage.expand(*problem.shape) for one, problem in zip(found, problems, strict=True)]
-
-
-def _approached(problems: Sequence[Box], settings: EngineSettings, enough: StoppingRule) -> list[Found]:
+    enough = enough or StoppingRule(settings.gap_tol)
     settings = replace(settings, is_gap_given=True)
+    # 1) Solve problems on the same array and of the same shape side by side.
+    found: list[Found | None] = [None] * len(problems)
+    alike: dict[tuple[int | None, int, int], list[int]] = {}
+    for i, problem in enumerate(problems):
+        if can_share(problem, settings):
+            key = problem.features.shared_key, problem.n_instances, problem.coding.n_blocks
+            alike.setdefault(key, []).append(i)
+    for places in alike.values():
+        for i, of_one in zip(places, solve_together([problems[i] for i in places], enough), strict=True):
+            found[i] = of_one
+    # 2) Solve the others one by one, and those that got stuck.
     return [
-        _solved_alone(_with_own_values(problem), settings, enough) if found is None else found
-        for problem, found in zip(problems, _together(problems, settings, enough), strict=True)
+        _solved_alone(problem, settings, enough) if of_one is None else of_one
+        for problem, of_one in zip(problems, found, strict=True)
     ]
 
 
 def problems_at_a_time(problem: Box, settings: EngineSettings) -> int:
-    """How many problems like this one are best given to the functions above together."""
+    """Return how many problems like this one are best given to ``approach_minimax_risks`` together."""
     if can_share(problem, settings):
         return batch_size(problem)
     # Problems that are solved one by one may still share the pass that takes their moments.
     return problem.features.matrix.hints.labellings_per_pass
 
 
-def _together(problems: Sequence[Box], settings: EngineSettings, enough: StoppingRule) -> list[Found | None]:
-    """What the batched engine finds, for problems on the same array and of the same shape; else None."""
-    found: list[Found | None] = [None] * len(problems)
-    alike: dict[tuple[int, int, int], list[int]] = {}
-    for i, problem in enumerate(problems):
-        shared = problem.features.shared_key
-        if shared is not None and can_share(problem, settings):
-            key = shared, problem.n_instances, problem.coding.n_blocks
-            alike.setdefault(key, []).append(i)
-    for places in alike.values():
-        chosen = [problems[i] for i in places]
-        for i, of_one in zip(places, solve_together(chosen, enough), strict=True):
-            found[i] = of_one
-    return found
-
-
-def _with_own_values(problem: Box) -> Box:
-    """The problem on features that are quickest to read for it alone."""
-    features = problem.features.copied()
-    return problem if features is problem.features else replace(problem, features=features)
-
-
 def _solved_alone(problem: Box, settings: EngineSettings, enough: StoppingRule) -> Found:
-    """Return a pair whose bounds are ``enough``, by the cheapest way there."""
+    """Find bounds that are ``enough`` by the cheapest way."""
+    features = problem.features.copied()  # as they are quickest to read for this problem alone
+    if features is not problem.features:
+        problem = replace(problem, features=features)
     solver, found = _solver_for(problem, settings), None
     limit = TimeLimit(settings.max_seconds, enough.stops)
     if solver == "interior-point" and not is_for_moment_space(problem):
@@ -179,25 +144,21 @@ def _solved_alone(problem: Box, settings: EngineSettings, enough: StoppingRule) 
             found = instance_generation(problem, settings, limit, enough)
         else:
             found = interior_approach(problem, settings, TimeLimit(settings.max_seconds), enough=enough)
+    elif solver == "first-order":
+        found = first_order(problem, settings, limit, clears=False)
     if found is None:
-        engine = first_order_approach if solver == "first-order" else solve_minimax_risk
-        found = engine(problem, settings, limit)
+        found = solve_minimax_risk(problem, settings, limit)
     if found.interrupted:
         raise KeyboardInterrupt
     return Found.of(found.stage, problem, found.lower)
 
 
 def _solver_for(problem: Box, settings: EngineSettings) -> str:
-    """The engine's name.
+    """Return the name of the engine.
 
-    Where none is asked for it is the interior point, unless that is too much for it, or takes longer than an
-    exact solution is worth where no gap is asked for either.
+    By default it is the interior point, unless that is too much work. If no gap was asked for either, the
+    exact solution must also be worth its time.
     """
-    if settings.solver == "auto":
-        if settings.is_gap_given:
-            return "first-order" if interior_point_demands(problem).are_too_large else "interior-point"
-        is_exact = is_worth_exactness(problem, settings.first_order_gap_tol)
-        return "interior-point" if is_exact else "first-order"
     if settings.solver == "interior-point":
         refuse_too_large(
             problem,
@@ -205,11 +166,17 @@ def _solver_for(problem: Box, settings: EngineSettings) -> str:
             "use solver='first-order' or 'auto', which certify a gap of gap_tol (by default "
             f"{FIRST_ORDER_GAP_TOL:g}), or fewer samples or features",
         )
-    return settings.solver
+    if settings.solver != "auto":
+        return settings.solver
+    if settings.is_gap_given:
+        is_exact = not interior_point_demands(problem).are_too_large
+    else:
+        is_exact = is_worth_exactness(problem, settings.first_order_gap_tol)
+    return "interior-point" if is_exact else "first-order"
 
 
 def _remark_on_auto(problem: Box, settings: EngineSettings, solution: Solution) -> str:
-    """That another solver was taken than the exact one."""
+    """Say that another solver was taken than the exact one."""
     if settings.solver != "auto" or solution.solver != "first-order":
         return ""
     return (
@@ -219,15 +186,24 @@ def _remark_on_auto(problem: Box, settings: EngineSettings, solution: Solution) 
     )
 
 
-def _remark_on_first_order(problem: Box, settings: EngineSettings, solution: Solution) -> str:
-    """That the steps did not reach the tolerance."""
-    if solution.solver != "first-order" or solution.converged or solution.stopped or solution.interrupted:
+def ended_early(solution: Solution) -> bool:
+    """Return whether an engine ended before it converged, although the caller did not stop it."""
+    is_stopped = solution.interrupted or (solution.stopped and not solution.out_of_time)
+    return not (solution.converged or is_stopped)
+
+
+def _remark_on_end(settings: EngineSettings, solution: Solution) -> str:
+    """Say why the engine stopped, and what brings the bounds closer together."""
+    if not ended_early(solution):
         return ""
-    demands = interior_point_demands(problem)
-    exact = "" if demands.are_too_large else f", and solver='interior-point' is exact and takes {demands}"
-    return (
-        f"the first-order solver stopped after {solution.history[-1]['iteration']} iterations with an "
-        f"optimality gap of {solution.gap:.2g}, larger than gap_tol={settings.first_order_gap_tol:g}. The "
-        "bounds are valid; a larger gap_tol or radius is reached sooner, a larger max_iter brings them "
-        f"closer together{exact}"
-    )
+    name = "k_max" if settings.solver.startswith("constraint-") else "max_iter"
+    value: float | None = settings.max_iter
+    if solution.out_of_time:
+        name, value = "max_seconds", settings.max_seconds
+    elif value is None and solution.solver == "first-order":
+        value = Steps.BUDGET
+    reached = "" if value is None else f" at {name}={value:g}"
+    remedy = "" if value is None else f", and a larger {name} brings them closer together"
+    if solution.solver == "first-order":
+        remedy += ". A larger gap_tol or radius is reached sooner"
+    return f"stopped{reached} with an optimality gap of {solution.gap:.2g}; the bounds are valid{remedy}"

@@ -23,31 +23,27 @@ its transpose. The proximal map, ``argmin over v of f(v) + |v - z|^2 / (2 t)``, 
 
 Instances with long rows of Psi take shorter steps (Pock and Chambolle 2011): t_i is proportional to
 ``1 / |psi_i|``, eta to the inverse norm of ``S^1/2 Psi`` with S the diagonal of these, and |v|^2 below is
-``v'S^-1 v``. On a collection of texts that takes a gap of 1e-3 from 2630 iterations to 970. Rows of dense
-data at unit root mean square are about equally long.
+``v'S^-1 v``. A collection of texts takes 860 iterations to a gap of 1e-3 instead of 1720.
 
 Anchor and restarts. In the norm ``|z|^2 = omega |v|^2 + 2 eta mu.(v Psi) + |mu|^2 / omega`` T is firmly
 non-expansive, so that with an anchor a the sequence ``z <- (k+1)/(k+2) (2 T(z) - z) + 1/(k+2) a`` has
 residuals |z - T(z)| of order 1/k (Halpern 1967; Lieder 2021; Lu and Yang 2024). When the residual has fallen
 enough, or it has taken long, the anchor moves to T(z), which for linear programs gives linear convergence;
-omega is then set anew from how far both sides moved (as in PDLP: Applegate et al. 2021). Products with Psi
+omega is then set again from how far both sides moved (as in PDLP: Applegate et al. 2021). Products with Psi
 are linear, so that those of z follow from those of T(z).
 
 Rows. In the signed coding with free masses most of many instances have none at the optimum, and a coarse gap
-shows which may have some. With several classes it does not: most of them look near to their constraints until
-the gap is small. So for sparse rows of two classes, when the anchor moves, the instances near to their dual
-constraints, and those with mass, are chosen anew; the steps go on with these alone. Fewer rows have a smaller
+shows which may have some. So for sparse rows, when the anchor moves, the instances near to their dual
+constraints, and those with mass, are chosen; the steps go on with these alone. Fewer rows have a smaller
 norm, so that steps are longer too. An instance left out has no mass, so that moments and lower bounds hold as
-they are; upper bounds take the scores of all instances. A choice at a gap that was not halved since the last
-one only adds, so that a wrong choice costs steps, no answer. Steps to a gap of 1e-3 on texts of 100,000 x
-20,000 take 9 s instead of 41.
+they are; upper bounds take the scores of all instances. Later choices only add, so that a wrong choice costs
+steps, no answer. Steps to a gap of 1e-3 on texts of 100,000 x 20,000 take 9 s instead of 41.
 
-Certificates. Every few steps T(z) is certified from its moments and scores, which are known but for those of
-instances left out. Bounds of z, of the mean of a round, or of mixtures with the best pair so far are no
-closer. The bounds that are reported are computed from the best pair at the end.
+Certificates. Every few steps T(z) is certified from its moments and scores. Bounds of z, of the mean of a
+round, or of mixtures with the best pair so far are no closer.
 
-Columns are at unit root mean square, which makes all rows of the dual step alike. Dividing them by their
-radii instead is worse where radii differ: text of 3000 x 8000 ended at a gap of 1e-1 instead of 1e-3.
+Columns are at unit root mean square. If they are divided by their radii instead, text of 3000 x 8000 ends at
+a gap of 1e-1 instead of 1e-3.
 """
 
 from __future__ import annotations
@@ -102,14 +98,6 @@ class SignedMasses:
         largest = float(np.abs(block_scores).max())
         return 0.5 / largest if not self.is_known and gain > 0.0 and largest > 0.0 else 1.0
 
-    def nearness(self, block_scores: FloatArray) -> FloatArray | None:
-        """Return how much of its dual constraint each instance uses up (n); None if all may have mass.
-
-        At the optimum only those at one have mass.
-        """
-        size = np.abs(block_scores[0])
-        return None if self.is_known else size / max(float(size.max()), np.finfo(np.float64).tiny)
-
 
 @dataclass(frozen=True)
 class OneHotMasses:
@@ -130,9 +118,6 @@ class OneHotMasses:
 
     def scale(self, gain: float, block_scores: FloatArray) -> float:
         return 1.0
-
-    def nearness(self, block_scores: FloatArray) -> FloatArray | None:
-        return None
 
 
 def masses_of(problem: Box) -> SignedMasses | OneHotMasses:
@@ -181,24 +166,20 @@ class Point(NamedTuple):
 class PrimalDual:
     """The iteration. ``step`` returns T(z), whose coefficients are sparse and whose masses are feasible."""
 
-    # eta |Psi| at the start, and the factor by which a move with a negative square shrinks it. With more than
-    # one convergence is not proven, but where it converges it takes a quarter fewer iterations. Where it does
-    # not, moves turn to directions in which the matrix of the norm is not positive definite, and so are
-    # noticed.
+    # eta |Psi| at the start, and the factor by which a move with a negative square shrinks it. More than one
+    # is not proven to converge, but takes 5 to 20% less time; where it does not converge, moves turn to
+    # directions in which the matrix of the norm is not positive definite, and so are noticed.
     BOLD_STEP: ClassVar[float] = 1.3
     SHRINKAGE: ClassVar[float] = 0.88
-    # When the anchor moves: the residual fell to the first fraction of that at the start of the round, or to
-    # the second and rises again, or the round has taken the third fraction of all iterations.
+    # When the anchor moves: the residual fell to the first fraction of that at the start of the round, or the
+    # round has taken the second fraction of all iterations.
     ENOUGH: ClassVar[float] = 0.2
-    SOME: ClassVar[float] = 0.8
     LONG: ClassVar[float] = 0.36
-    # The largest factor by which the weight of the two sides changes after a round. Where one side moved by
-    # rounding alone, the ratio of both says nothing: the weight rose to 6e7, from which no later round came
-    # back.
+    # The largest factor by which the weight of the two sides changes after a round. The ratio of two
+    # distances says nothing where one is rounding.
     LARGEST_CHANGE: ClassVar[float] = 10.0
-    # The gap from which on rows are chosen, the nearness at which they are, and the share of all up to which
-    # that saves time. With 0.7 and 0.9 the steps to 1e-3 took a third and a fifth longer on texts of 100,000
-    # rows.
+    # The gap from which on rows are chosen (without it texts take 1.6 to 2.2 times as long), the nearness at
+    # which they are, and the share of all up to which a first choice saves time.
     COARSE_GAP: ClassVar[float] = 0.15
     NEAR: ClassVar[float] = 0.8
     MOST_ROWS: ClassVar[float] = 0.7
@@ -206,28 +187,22 @@ class PrimalDual:
     def __init__(self, problem: Box) -> None:
         self.problem = problem
         self.masses = masses_of(problem)
-        n_blocks = problem.coding.n_blocks
-        self._z = self._anchor = Point(
-            v=np.zeros((n_blocks, problem.n_instances)),
-            mu=np.zeros_like(problem.tau),
-            moments=np.zeros_like(problem.tau),
-            scores=np.zeros((n_blocks, problem.n_instances)),
-        )
+        n, n_blocks = problem.n_instances, problem.coding.n_blocks
+        nothing, none = np.zeros((n_blocks, n)), np.zeros_like(problem.tau)
+        self._z = self._anchor = Point(v=nothing, mu=none, moments=none, scores=nothing)
+        self._k = 0  # steps of the round
+        self._first = np.inf  # the first residual of the round
         self.n_steps = 0
         self.n_shrunk = 0
         self._by_row = problem.features.by_row()
         self._all: Products = problem.features if self._by_row is None else self._by_row
         self._softness_of_all = softness_of(problem.features)
         self.rows: IntArray | None = None  # the instances that take part, None for all
-        self._gap_of_rows = np.inf  # when they were chosen
         self._read(self._all, self._softness_of_all)
         # With the best weight both sides have the same distance to go: masses are about 1/n each, and the
         # size of coefficients shrinks with the radius.
-        typical = float(np.median(problem.lam))
-        self._omega = 0.25 * min(1.0 / typical, float(np.sqrt(problem.n_instances)))
+        self._omega = 0.25 * min(1.0 / float(np.median(problem.lam)), float(np.sqrt(n)))
         self.is_at_choice = False  # whether rows may be chosen: the last step ended a round
-        self._k = 0
-        self._first = self._last = np.inf
 
     def step(self) -> Point:
         """One application of T, and the move to the next z or anchor."""
@@ -244,14 +219,14 @@ class PrimalDual:
             self.eta *= self.SHRINKAGE
             self.n_shrunk += 1
             self._begin(self._anchor)
-        elif self._round_is_over(residual):
+        elif self._k > 0 and (residual <= self.ENOUGH * self._first or self._k > self.LONG * self.n_steps):
             self._balance(reached)
             self._begin(reached)
-            self.is_at_choice = self._by_row is not None
+            is_signed = isinstance(self.masses, SignedMasses) and not self.masses.is_known
+            self.is_at_choice = is_signed and self._by_row is not None
         else:
             anchored = 1.0 / (self._k + 2)
             self._z = z.combined(anchored - 1.0, reached, 2.0 * (1.0 - anchored), self._anchor)
-            self._last = residual
             self._k += 1
         return reached
 
@@ -272,25 +247,16 @@ class PrimalDual:
 
         ``scores`` are the anchor's on all instances, ``gap`` that of the bounds so far.
         """
-        nearness = self.masses.nearness(scores)
-        is_too_soon = self.rows is None and gap > self.COARSE_GAP
-        if self._by_row is None or nearness is None or is_too_soon:
+        if self._by_row is None or (self.rows is None and gap > self.COARSE_GAP):
             return
-        v = self.on_all(self._anchor.v)
-        chosen = (nearness >= self.NEAR) | v.any(axis=0)
-        if self.rows is not None and gap > 0.5 * self._gap_of_rows:
+        size, v = np.abs(scores[0]), self.on_all(self._anchor.v)
+        chosen = (size >= self.NEAR * size.max()) | v.any(axis=0)
+        if self.rows is not None:
             chosen[self.rows] = True
-        else:
-            self._gap_of_rows = gap
-        if np.mean(chosen) > self.MOST_ROWS:
-            if self.rows is not None:
-                self.rows = None
-                self._read(self._all, self._softness_of_all)
-                self._begin(self._anchor._replace(v=v, scores=scores))
+        elif np.mean(chosen) > self.MOST_ROWS:
             return
-        rows = np.flatnonzero(chosen)
-        if self.rows is None or not np.array_equal(rows, self.rows):
-            self.rows = rows
+        if self.rows is None or chosen.sum() > len(self.rows):
+            self.rows = rows = np.flatnonzero(chosen)
             self._read(self._by_row.some(rows), self._softness_of_all[rows])
             self._begin(self._anchor._replace(v=v[:, rows], scores=scores[:, rows]))
 
@@ -320,15 +286,6 @@ class PrimalDual:
         """``v'S^-1 v``."""
         return _inner(v, v / self._softness)
 
-    def _round_is_over(self, residual: float) -> bool:
-        if self._k == 0:
-            return False
-        return (
-            residual <= self.ENOUGH * self._first
-            or (residual <= self.SOME * self._first and residual > self._last)
-            or self._k > self.LONG * self.n_steps
-        )
-
     def _balance(self, reached: Point) -> None:
         """Move the weight half way, in logarithms, to the ratio of what both sides moved in this round."""
         moved_v = float(np.sqrt(self._square(reached.v - self._anchor.v)))
@@ -339,8 +296,7 @@ class PrimalDual:
 
     def _begin(self, anchor: Point) -> None:
         self._z = self._anchor = anchor
-        self._k = 0
-        self._first = self._last = np.inf
+        self._k, self._first = 0, np.inf
 
 
 def _inner(first: FloatArray, second: FloatArray) -> float:
@@ -351,15 +307,14 @@ def _inner(first: FloatArray, second: FloatArray) -> float:
     return float(np.einsum("ij,ij", first, second))
 
 
-# The shortest row of Psi that counts, relative to a typical one: a step for a row of zeros is finite.
-SHORTEST = 1e-3
-
-
 def softness_of(features: Standardised) -> FloatArray:
-    """The diagonal of S: how much longer the step of each instance is than that of a typical one."""
+    """Return the diagonal of S: how much longer the step of each instance is than that of a typical one.
+
+    It is at most 1000, so that a step for a row of zeros is finite.
+    """
     length = features.lengths_of_instances()
     typical = float(np.sqrt(np.mean(length**2)))
-    return typical / np.maximum(length, SHORTEST * typical) if typical > 0.0 else np.ones_like(length)
+    return typical / np.maximum(length, 1e-3 * typical) if typical > 0.0 else np.ones_like(length)
 
 
 def spectral_norm(features: Products, weights: FloatArray, n_iterations: int = 10) -> float:
@@ -372,29 +327,28 @@ def spectral_norm(features: Products, weights: FloatArray, n_iterations: int = 1
     return float(np.sqrt(square)) if square > 0.0 else 1.0
 
 
-def first_order(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
-    """Solve to a certified gap of ``settings.first_order_gap_tol``, with small coefficients cleared."""
-    best = first_order_approach(problem, settings, monitor)
-    drop_small_coefficients(problem, best, settings.first_order_gap_tol)
-    best.stages = [best.stage]
-    return best
+def first_order(
+    problem: Box, settings: EngineSettings, monitor: Monitor | None = None, *, clears: bool = True
+) -> Solution:
+    """Solve to a certified gap of ``settings.first_order_gap_tol``, and clear small coefficients if asked to.
 
-
-def first_order_approach(problem: Box, settings: EngineSettings, monitor: Monitor | None = None) -> Solution:
-    """The best certified pair, whichever way the loop ends; small coefficients are not cleared."""
+    The pair returned is the best one certified, whichever way the loop ends.
+    """
     steps = Steps(problem, monitor)
     tolerance = max(settings.first_order_gap_tol, SMALLEST_GAP)
     steps.run(tolerance, Steps.BUDGET if settings.max_iter is None else settings.max_iter)
     found = steps.settled()
     found.converged = found.gap <= tolerance
+    if clears:
+        drop_small_coefficients(problem, found, settings.first_order_gap_tol)
+    found.stages = [found.stage]
     return found
 
 
 class Steps:
     """The loop: step, certify, report, choose rows. It can go on from where it ended."""
 
-    # Iterations without max_iter. Simulated texts of 3000 x 8000 and 20,000 x 50,000 take 200 to 1200 for a
-    # gap of 1e-3.
+    # Iterations without max_iter. Texts take 200 to 1200 to a gap of 1e-3.
     BUDGET: ClassVar[int] = 5000
     # Iterations between certificates, each of which takes about as long as one.
     CHECK_EVERY: ClassVar[int] = 10
@@ -406,20 +360,20 @@ class Steps:
         self._iteration: PrimalDual | None = None
         self._used: BoolArray = np.zeros(problem.tau.shape, dtype=np.bool_)
 
-    def run(self, gap: float, last: int) -> None:
-        """Until the bounds are as close as ``gap``, or ``last`` steps were taken in all; at least one."""
-        try:
-            with let_through():
-                self._run(gap, last)
-        except KeyboardInterrupt:
-            self.best.interrupted = True
-
     def settled(self) -> Solution:
         """The best pair, with the bounds that it proves."""
         problem, best = self.problem, self.best
         best.distribution = problem.objective.repaired(best.distribution, problem.centre)
         best.settle(problem, problem.objective)
         return best
+
+    def run(self, gap: float, last: int) -> None:
+        """Step until the bounds are as close as ``gap``, or ``last`` steps were taken; at least once."""
+        try:
+            with let_through():
+                self._run(gap, last)
+        except KeyboardInterrupt:
+            self.best.interrupted = True
 
     def _run(self, gap: float, last: int) -> None:
         if self._iteration is None:

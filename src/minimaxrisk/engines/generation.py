@@ -8,9 +8,8 @@ a few instances (``moment_space``); and the generation of instances for the inte
 ``Subprogram`` is a problem on some of its instances, whose distributions are distributions on all of them. It
 needs a distribution with the moments tau exactly. The empirical one has mass on all instances, so the mean of
 the instances of each class joins as an instance of its own. Mass w_y there stands for w_y shared among the
-instances as the class is, which has the same moments, and the same Bayes error because the largest of the w_y
-is the same label everywhere. So the means do not change the optimum of the whole problem, and class k's mass
-on the mean of class k, for all k, is a distribution with moments tau.
+instances as the class is, which has the same moments and the same Bayes error, because the largest of the w_y
+is the same label everywhere. Class k's mass on the mean of class k, for all k, has the moments tau.
 """
 
 from __future__ import annotations
@@ -33,12 +32,9 @@ Found = TypeVar("Found")
 class Generation(Protocol[Restriction, Found]):
     """A way to solve restricted problems and to price what they leave out."""
 
-    best: Solution
-    """The best certified pair of the whole problem."""
+    best: Solution  # of the whole problem
 
-    def solve(self, restriction: Restriction, /) -> Found:
-        """Solve the restricted problem."""
-        ...
+    def solve(self, restriction: Restriction, /) -> Found: ...
 
     def price(self, restriction: Restriction, found: Found, /) -> Restriction | None:
         """Certify what was found for the whole problem, and return the next restriction; None at the end."""
@@ -79,7 +75,7 @@ def first_by(n_max: int, candidates: IntArray, rank: FloatArray) -> IntArray:
 def some_at_random(n: int, n_some: int) -> IntArray:
     """Return some of n instances, ascending, and the same ones every time.
 
-    Not every tenth or so: instances are ordered by their values, which may have periods.
+    Instances are ordered by their values, which may have periods; so not every tenth.
     """
     return np.sort(np.random.default_rng(0).permutation(n)[:n_some])
 

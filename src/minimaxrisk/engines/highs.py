@@ -59,7 +59,8 @@ class RangeProgram:
 
     Rows are added to and deleted from a hot basis, from which dual simplex goes on. HiGHS runs on a
     thread of its own: Ctrl-C reaches the caller's thread at once and stops the solver between two pivots, and
-    so does the ``deadline``, a time of ``time.perf_counter``.
+    so does the ``deadline``, a time of ``time.perf_counter``. Once all solves together took ``max_pivots``,
+    ``solve`` raises ``PivotLimitError``.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class RangeProgram:
         n_free: int,
         feasibility_tolerance: float,
         deadline: float = np.inf,
+        max_pivots: int | None = None,
     ) -> None:
         if highspy is None:
             raise SolverError(
@@ -81,7 +83,7 @@ class RangeProgram:
         self._interrupt = Event()
         self._deadline = deadline
         self._is_left_alone = False
-        self._pivots_left: int | None = None
+        self._pivots_left = max_pivots
         self._n_fixed = fixed_rows.shape[0]
         self._highs = highspy.Highs()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="highs")
@@ -120,16 +122,7 @@ class RangeProgram:
                 f"a linear program with {rows.nnz} entries is too large for HiGHS; use "
                 "solver='constraint-generation'."
             )
-        self._do(
-            "addRows",
-            rows.shape[0],
-            lower,
-            upper,
-            rows.nnz,
-            rows.indptr[:-1].astype(np.int32),
-            rows.indices.astype(np.int32),
-            rows.data,
-        )
+        self._do("addRows", rows.shape[0], lower, upper, *_compressed(rows))
 
     def delete_rows(self, positions: IntArray) -> None:
         """Delete added rows by position. They must be basic: HiGHS drops the whole basis otherwise."""
@@ -141,18 +134,9 @@ class RangeProgram:
         self, cost: FloatArray, columns: sparse.csc_array, most: FloatArray | None = None
     ) -> None:
         """Append non-negative columns, at most ``most``; a basis that was optimal stays primal feasible."""
-        n = len(cost)
-        self._do(
-            "addCols",
-            n,
-            cost,
-            np.zeros(n),
-            np.full(n, np.inf) if most is None else most,
-            columns.nnz,
-            columns.indptr[:-1].astype(np.int32),
-            columns.indices.astype(np.int32),
-            columns.data,
-        )
+        least = np.zeros(len(cost))
+        most = np.full_like(least, np.inf) if most is None else most
+        self._do("addCols", len(cost), cost, least, most, *_compressed(columns))
 
     def set_basis(
         self, basic_columns: BoolArray, full_columns: BoolArray, basic_rows: BoolArray, at_upper: BoolArray
@@ -169,10 +153,6 @@ class RangeProgram:
         basis.row_status = list(choice[np.where(basic_rows, 1, 2 * at_upper)])
         basis.valid = basis.alien = True
         self._do("setBasis", basis)
-
-    def limit_pivots(self, n_pivots: int) -> None:
-        """Make ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
-        self._pivots_left = n_pivots
 
     def solve(self) -> LinearProgramSolution:
         """Optimise; on failure once more, then from scratch, then raise ``SolverError``."""
@@ -208,7 +188,7 @@ class RangeProgram:
             self._set_options(time_limit=self._highs.getRunTime() + max(0.0, left))
         job = self._thread.submit(self._highs.run)
         try:
-            # Not ``job.result(timeout)``: its TimeoutError could not be told from one of a signal handler.
+            # The TimeoutError of ``job.result(timeout)`` could be that of a signal handler.
             while wait([job], timeout=CHECK_EVERY).not_done:
                 if self._interrupt.is_set():
                     raise TimeLimitError
@@ -227,11 +207,9 @@ class RangeProgram:
 
     def _solution(self) -> LinearProgramSolution:
         solution = self._highs.getSolution()
-        n_added = self._highs.getNumRow() - self._n_fixed
-        _, basic = self._highs.getBasicVariables()
-        basic_rows = -np.asarray(basic)[np.asarray(basic) < 0] - 1  # HiGHS writes row i as -(i + 1)
-        is_basic = np.zeros(self._n_fixed + n_added, dtype=np.bool_)
-        is_basic[basic_rows] = True
+        basic = np.asarray(self._highs.getBasicVariables()[1])
+        is_basic = np.zeros(self._highs.getNumRow(), dtype=np.bool_)
+        is_basic[-basic[basic < 0] - 1] = True  # HiGHS writes row i as -(i + 1)
         row_duals = np.array(solution.row_dual)
         return LinearProgramSolution(
             columns=np.array(solution.col_value),
@@ -253,6 +231,11 @@ class RangeProgram:
         """Call HiGHS; a wrong option or index is only reported in the returned status."""
         if getattr(self._highs, method)(*arguments) == highspy.HighsStatus.kError:
             raise SolverError(f"HiGHS refused {method}({', '.join(map(repr, arguments[:2]))}).")
+
+
+def _compressed(array: sparse.csr_array | sparse.csc_array) -> tuple[Any, ...]:
+    """Return the entries of an array as HiGHS takes them."""
+    return array.nnz, array.indptr[:-1].astype(np.int32), array.indices.astype(np.int32), array.data
 
 
 def _asks_for(interrupt: Event) -> Callable[..., None]:

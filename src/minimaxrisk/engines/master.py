@@ -8,6 +8,7 @@ no set of several labels is needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -59,6 +60,7 @@ class Master:
         by_set: bool = False,
         tolerance: float,
         deadline: float = np.inf,
+        max_pivots: int | None = None,
     ) -> None:
         self.problem, self._objective = problem, objective
         self.components = np.empty(0, dtype=np.intp)
@@ -79,7 +81,8 @@ class Master:
         self._n_sums = 0 if is_difference else len(self._masses)
         self._n_largest = 0 if by_set or is_difference or costs is not None else n
         self._has_empirical = by_set and not self._is_known
-        self._begin(tolerance=tolerance, deadline=deadline)
+        self._empirical_sums: FloatArray = problem.coding.matrix @ problem.centre.sum(axis=1)  # its sums t
+        self._begin(feasibility_tolerance=tolerance, deadline=deadline, max_pivots=max_pivots)
         self._instances = np.empty(0, dtype=np.intp)
         self._shares = sparse.csc_array((n_classes, 0))  # of the labels in each mass (K x masses)
         self._blocks = sparse.csc_array((problem.coding.n_blocks, 0))  # of the blocks (B x masses)
@@ -95,7 +98,7 @@ class Master:
             single = sparse.kron(sparse.eye_array(n_classes), np.ones((1, n)), format="csc")
             self._add_masses(np.tile(np.arange(n), n_classes), single, cost, most)
 
-    def _begin(self, *, tolerance: float, deadline: float) -> None:
+    def _begin(self, **options: Any) -> None:
         """Make the program with the columns before the masses, and the rows that every mass enters."""
         problem, n_blocks, n_sums = self.problem, self.problem.coding.n_blocks, self._n_sums
         n_links = self._n_largest * len(problem.centre)
@@ -118,27 +121,16 @@ class Master:
             upper=np.concatenate([known, np.zeros(n_blocks + n_links)]),
             most=np.full(len(cost), np.inf),
             n_free=n_blocks,
-            feasibility_tolerance=tolerance,
-            deadline=deadline,
+            **options,
         )
         if self._has_empirical:
             column = np.concatenate([[1.0], self._empirical_sums])[:, None]
             largest = problem.centre.max(axis=0).sum()
             self._program.add_columns(np.array([largest]), sparse.csc_array(column))
 
-    @property
-    def _empirical_sums(self) -> FloatArray:
-        """The sums t of the empirical distribution."""
-        sums: FloatArray = self.problem.coding.matrix @ self.problem.centre.sum(axis=1)
-        return sums
-
     def close(self) -> None:
         """End the solver's thread."""
         self._program.close()
-
-    def limit_pivots(self, n_pivots: int) -> None:
-        """Make ``solve`` raise ``PivotLimitError`` once all solves together took so many pivots."""
-        self._program.limit_pivots(n_pivots)
 
     def add_sets(self, instances: IntArray, is_in: BoolArray) -> None:
         """Let masses at these instances take part, each on a set of labels (K x instances)."""
@@ -168,27 +160,19 @@ class Master:
         """Forget components by position, whose rows must be basic, and let others take part."""
         self._program.delete_rows(outgoing)
         self.components = np.delete(self.components, outgoing)
-        self.add(incoming)
-
-    def add(self, components: IntArray) -> None:
-        """Let the moment constraints of these components of Phi take part."""
         # In parts, between which a limit of time is looked at: rows of many masses take long to write.
         width = max(1, self.ROW_ELEMENTS // max(1, len(self._instances)))
-        for part in slices_of(slice(0, len(components)), width):
+        for part in slices_of(slice(0, len(incoming)), width):
             self._program.check_time()
-            self._add(components[part])
-
-    def _add(self, components: IntArray) -> None:
-        factor = self._factor[components]
-        tau = self._unit * factor * self.problem.tau.ravel()[components]
-        width = self._unit * factor * self.problem.lam.ravel()[components]
-        rows = self._magnified(components, self._moment_rows(components))
-        self._program.add_rows(rows, tau - width, tau + width)
-        self.components = np.concatenate([self.components, components])
+            components = incoming[part]
+            factor = self._unit * self._factor[components]
+            tau, lam = (factor * of.ravel()[components] for of in (self.problem.tau, self.problem.lam))
+            rows = self._magnified(components, self._moment_rows(components))
+            self._program.add_rows(rows, tau - lam, tau + lam)
+            self.components = np.concatenate([self.components, components])
 
     def _magnified(self, components: IntArray, rows: sparse.csr_array) -> sparse.csr_array:
-        factor = self._factor[components]
-        return sparse.csr_array(sparse.diags_array(factor) @ rows) if (factor > 1.0).any() else rows
+        return sparse.csr_array(sparse.diags_array(self._factor[components]) @ rows)
 
     def _moment_rows(self, components: IntArray) -> sparse.csr_array:
         """Rows ``sum_yi C_by psi_ij w_yi`` for components (b, j).

@@ -45,7 +45,7 @@ from minimaxrisk.engines.cost import MOST_ENTRIES, MOST_MASSES, moments_are_chea
 from minimaxrisk.engines.generation import ClassMeans, Subprogram, some_at_random
 from minimaxrisk.engines.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.interior_point.step import step
-from minimaxrisk.engines.paper import GuessedVertex, Sets, constraint_generation
+from minimaxrisk.engines.paper import Sets, constraint_generation
 from minimaxrisk.engines.solution import (
     EngineSettings,
     IterationRecord,
@@ -229,7 +229,8 @@ class MomentSpace:
                 gap_tol=self.FINISHED,
                 deadline=settings.deadline,
                 monitor=self._monitor,
-                warm_start=GuessedVertex(best, max_pivots=self.MOST_PIVOTS),
+                best=best,
+                max_pivots=self.MOST_PIVOTS,
             )
             return
         except PivotLimitError as error:

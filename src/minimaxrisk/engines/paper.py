@@ -56,18 +56,6 @@ from minimaxrisk.uncertainty.radius import THIN_RADIUS
 NOTHING = np.empty(0, dtype=np.intp)
 
 
-@dataclass(frozen=True)
-class GuessedVertex:
-    """The work of another engine: its best pair so far and its guess of the optimal vertex.
-
-    Finishing it raises ``PivotLimitError`` when it takes more than ``max_pivots``.
-    """
-
-    best: Solution
-    guess: Face | None = None
-    max_pivots: int | None = None
-
-
 class Sets(NamedTuple):
     """Constraints of MRC-CCG: instances, and for each of them a set of labels (K x instances)."""
 
@@ -80,17 +68,12 @@ class Sets(NamedTuple):
         return cls(instances, best_sets(scores[:, instances])[1])
 
 
-@dataclass(frozen=True)
-class Selection:
-    """What SELECT finds: J by how it differs from I.
+class Selection(NamedTuple):
+    """What SELECT finds: J by how it differs from I."""
 
-    That is the components that enter, the positions in I of those that leave, and the constraints that enter
-    where these are generated too.
-    """
-
-    incoming: IntArray
-    outgoing: IntArray
-    sets: Sets | None
+    incoming: IntArray  # components that enter
+    outgoing: IntArray  # positions in I of those that leave
+    sets: Sets | None  # constraints that enter where these are generated too
 
 
 def constraint_generation(
@@ -107,7 +90,9 @@ def constraint_generation(
     max_iter: int | None = None,
     deadline: float = np.inf,
     monitor: Monitor | None = None,
-    warm_start: GuessedVertex | None = None,
+    best: Solution | None = None,
+    guess: Face | None = None,
+    max_pivots: int | None = None,
 ) -> Solution:
     """Solve to violations of at most ``epsilon`` or a certified gap of at most ``gap_tol``.
 
@@ -115,16 +100,26 @@ def constraint_generation(
     SELECT ("in-out" or "as-printed"), of which there are at most ``max_iter`` (k_max). With ``sets``, the
     first constraints of instances, these are generated too, to violations of at most ``epsilon_1``. The pair
     returned is the best one certified, whichever way the loop ends.
+
+    Another engine may hand over its ``best`` pair and its ``guess`` of the optimal vertex. More than
+    ``max_pivots`` raise ``PivotLimitError``.
     """
     k_max = np.inf if max_iter is None else max_iter
     # Line 1: mu^1 = 0.
-    best = warm_start.best if warm_start else Solution.trivial(problem, objective)
+    best = best or Solution.trivial(problem, objective)
     best.solver = best.solver or "constraint-generation"
     # HiGHS must be more accurate than the violations that count.
     tolerance = max(SMALLEST_TOLERANCE, min(1e-7, epsilon / 10.0))
-    master = Master(problem, objective, by_set=sets is not None, tolerance=tolerance, deadline=deadline)
+    master = Master(
+        problem,
+        objective,
+        by_set=sets is not None,
+        tolerance=tolerance,
+        deadline=deadline,
+        max_pivots=max_pivots,
+    )
     algorithm = Algorithm1(
-        problem, objective, best, master, n_max, epsilon, epsilon_1, select, gap_tol, monitor, warm_start
+        problem, objective, best, master, n_max, epsilon, epsilon_1, select, gap_tol, monitor, guess
     )
     with closing(master):
         try:
@@ -154,7 +149,7 @@ class Algorithm1:
     select_by: str
     gap_tol: float
     monitor: Monitor | None
-    warm_start: GuessedVertex | None
+    guess: Face | None
     lowest: float = np.inf  # of R^1 to R^{k-1}
 
     # A fall of R^k by less than this may be rounding, and must not count as progress.
@@ -166,7 +161,13 @@ class Algorithm1:
         # A distribution inside the set that follows the solutions of the programs, and its moments.
         self._inner, self._inner_moments = self.problem.centre, self.problem.tau
         self._is_printed = self.select_by == "as-printed"
-        self._accepted = self.epsilon if self._is_printed else _accepted_violation(self.problem, self.epsilon)
+        self._accepted: FloatArray | float = self.epsilon
+        if not self._is_printed:
+            # A hundredth of smaller radii, and nothing of thin ones: the lower bound mixes every violation
+            # away, which is impossible for 1e-4 where the radius is 1e-6.
+            lam = self.problem.lam.ravel()
+            is_thin, is_small = lam < THIN_RADIUS, lam < self.epsilon
+            self._accepted = np.select([is_thin, is_small], [0.0, lam / 100.0], self.epsilon)
 
     def solve(self, J: Selection) -> MasterSolution:
         """Lines 2, 8, 9 and 12."""
@@ -175,18 +176,12 @@ class Algorithm1:
             self.master.exchange(J.outgoing, J.incoming)
             if J.sets is not None:
                 self.master.add_sets(*J.sets)
-            if self.warm_start is not None:
-                self._begin_at(self.warm_start)
-                self.warm_start = None
+            if self.guess is not None:
+                self.master.warm_start(self.guess)
+                self.guess = None
             # Line 8: no statement. HiGHS goes on from the last basis, which has mu^{k-1}.
             # Lines 2 and 9: LPSOLVE(P_J). We solve its dual D, whose multipliers are mu_1 - mu_2.
             return self.master.solve()
-
-    def _begin_at(self, warm_start: GuessedVertex) -> None:
-        if warm_start.guess is not None:
-            self.master.warm_start(warm_start.guess)
-        if warm_start.max_pivots is not None:
-            self.master.limit_pivots(warm_start.max_pivots)
 
     def price(self, J: Selection, solved: MasterSolution) -> Selection | None:
         """Lines 3 to 6, 10, 11 and 13."""
@@ -211,9 +206,12 @@ class Algorithm1:
         incoming, outgoing = select_components(
             solved, violation, n_max=self.n_max, accepted=self._accepted, reach=reach if is_still else None
         )
+        sets = None
         if J.sets is not None:
+            excess = instance_thresholds(scores) - solved.nu
+            violated = np.flatnonzero(excess > self.epsilon_1)
+            sets = Sets.largest(first_by(self.n_max, violated, -excess), scores)
             outgoing = NOTHING  # where constraints are missing R^k may rise again
-        sets = None if J.sets is None else self._violated_sets(scores, solved.nu)
         # Line 6: while J without I is not empty. A certified gap is enough as well.
         is_last = len(incoming) == 0 and (sets is None or len(sets.instances) == 0)
         best.converged = is_last or best.gap <= self.gap_tol
@@ -245,11 +243,6 @@ class Algorithm1:
         self._inner = self._inner + self.FRACTION_TO_BOUNDARY * furthest * direction
         self._inner_moments = inner + self.FRACTION_TO_BOUNDARY * furthest * step
         return reach.ravel()
-
-    def _violated_sets(self, scores: FloatArray, nu: FloatArray) -> Sets:
-        excess = instance_thresholds(scores) - nu
-        violated = np.flatnonzero(excess > self.epsilon_1)
-        return Sets.largest(first_by(self.n_max, violated, -excess), scores)
 
 
 # A constraint is over-satisfied (the paper's v_i < 0) when it has at least this much room.
@@ -283,37 +276,16 @@ def select_components(
     return incoming, np.flatnonzero(leaves)
 
 
-def _accepted_violation(problem: Box, epsilon: float) -> FloatArray:
-    """Return epsilon where the radius is larger, a hundredth of the radius elsewhere, zero where it is thin.
-
-    The lower bound mixes every violation away, which is impossible for 1e-4 where the radius is 1e-6.
-    """
-    lam = problem.lam.ravel()
-    accepted = np.where(lam >= epsilon, epsilon, lam / 100.0)
-    accepted[lam < THIN_RADIUS] = 0.0
-    return accepted
-
-
 def full_lp(
     problem: Box, objective: Objective, *, monitor: Monitor | None = None, deadline: float = np.inf
 ) -> Solution:
     """Constraint generation that starts with all m components of Phi: its first program is its last."""
     m = problem.n_components
     solution = constraint_generation(
-        problem,
-        objective,
-        np.arange(m),
-        n_max=m,
-        epsilon=0.0,
-        monitor=monitor,
-        deadline=deadline,
+        problem, objective, np.arange(m), n_max=m, epsilon=0.0, monitor=monitor, deadline=deadline
     )
     solution.solver = "full-lp"
     return solution
-
-
-# Violations up to this are rounding of HiGHS, whatever the caller accepts.
-ROUNDING = 1e-8
 
 
 def constraint_and_column_generation(
@@ -324,17 +296,18 @@ def constraint_and_column_generation(
     At most ``n_max`` of each enter in a round, of which there are at most ``max_iter``.
     """
     with let_through():  # nothing is found yet
-        mu, moments = first_order_pair(problem)
+        mu, start = first_order_pair(problem, settings.n_max)
     scores, everywhere = problem.scores_of(mu), np.arange(problem.n_instances)
     chosen = first_by(settings.n_max, everywhere, -instance_thresholds(scores))
+    rounding = 1e-8  # of HiGHS, whatever the caller accepts
     solution = constraint_generation(
         problem,
         problem.objective,
-        most_important(problem, mu, moments, settings.n_max),
+        start,
         n_max=settings.n_max,
-        epsilon=max(settings.epsilon, ROUNDING),
+        epsilon=max(settings.epsilon, rounding),
         sets=Sets.largest(chosen, scores),
-        epsilon_1=max(settings.epsilon_1, ROUNDING),
+        epsilon_1=max(settings.epsilon_1, rounding),
         max_iter=None if settings.max_iter is None else settings.max_iter - 1,
         deadline=settings.deadline,
         monitor=monitor,
@@ -368,7 +341,7 @@ def by_first_order(problem: Box, n_components: int) -> IntArray:
     """
     if n_components >= problem.tau.size:
         return np.arange(problem.tau.size)
-    return most_important(problem, *first_order_pair(problem), n_components)
+    return first_order_pair(problem, n_components)[1]
 
 
 def by_columns(problem: Box, columns: IntArray) -> IntArray:
@@ -378,18 +351,16 @@ def by_columns(problem: Box, columns: IntArray) -> IntArray:
     return (np.arange(n_blocks)[:, None] * d + inner).ravel()
 
 
-def first_order_pair(problem: Box, n_steps: int = 40) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients, and the moments of the adversary's answer, after some first-order steps."""
+def first_order_pair(problem: Box, n_components: int) -> tuple[FloatArray, IntArray]:
+    """Return the coefficients after 40 first-order steps, and which components matter most there.
+
+    Those are the largest coefficients, and after them the components that the adversary's answer violates.
+    """
     iteration = PrimalDual(problem)
-    for _ in range(n_steps):
+    for _ in range(40):
         point = iteration.step()
-    return point.mu, point.moments
-
-
-def most_important(problem: Box, mu: FloatArray, moments: FloatArray, n_components: int) -> IntArray:
-    """Return the largest coefficients, and after those the components that the moments violate most."""
-    size, violation = np.abs(mu).ravel(), _violation(problem, moments)
-    return np.sort(np.lexsort((-violation, -size))[:n_components])
+    size, violation = np.abs(point.mu).ravel(), _violation(problem, point.moments)
+    return point.mu, np.sort(np.lexsort((-violation, -size))[:n_components])
 
 
 def _violation(problem: Box, moments: FloatArray) -> FloatArray:

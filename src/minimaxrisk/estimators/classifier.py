@@ -15,7 +15,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import IntArray, answer, to_numpy
 from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
-from minimaxrisk.engines.dispatch import bound_minimax_risks, problems_at_a_time, solve_minimax_risk
+from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time, solve_minimax_risk
 from minimaxrisk.engines.solution import (
     Bounds,
     EngineSettings,
@@ -382,7 +382,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         return problems_at_a_time(problem, self._engine_settings(self.n_features_in_))
 
     def _bounds(self, problems: Sequence[Box], enough: StoppingRule) -> list[Bounds]:
-        return bound_minimax_risks(problems, self._engine_settings(self.n_features_in_), enough)
+        found = approach_minimax_risks(problems, self._engine_settings(self.n_features_in_), enough)
+        return [each.bounds for each in found]
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
         if self.marginal == "empirical" and data.n_unlabeled:

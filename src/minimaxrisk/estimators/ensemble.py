@@ -21,8 +21,8 @@ from minimaxrisk._utils.parallel import parallel_map_in_batches, progress_bar
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.engines.dispatch import (
     approach_minimax_risks,
+    ended_early,
     problems_at_a_time,
-    remark_on_end,
     solve_minimax_risk,
 )
 from minimaxrisk.engines.solution import EngineSettings, Monitor, StoppingRule
@@ -507,13 +507,15 @@ class RulesFromRows:
     def _coefficients(self, problems: Sequence[Box]) -> list[tuple[FloatArray, float]]:
         settings = self.settings
         if settings.max_iter is None and settings.max_seconds is None:
-            return [(mu, 0.0) for mu in approach_minimax_risks(problems, settings)]
+            found = approach_minimax_risks(problems, settings)
+            pairs = zip(found, problems, strict=True)
+            return [(each.stage.expand(*problem.shape), 0.0) for each, problem in pairs]
         # The quicker way above does not tell where a limit ended it.
         near_enough = StoppingRule(settings.gap_tol).stops
         solved = [solve_minimax_risk(problem, settings, near_enough) for problem in problems]
         if any(each.interrupted for each in solved):
             raise KeyboardInterrupt
-        return [(each.mu, each.gap if remark_on_end(settings, each) else 0.0) for each in solved]
+        return [(each.mu, each.gap if ended_early(each) else 0.0) for each in solved]
 
 
 def _remark_on_members(gaps: Sequence[float]) -> str:

@@ -22,7 +22,7 @@ from minimaxrisk.engines.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.interior_point.box import BoxPoint, InteriorState, MakeSystem
 from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
-from minimaxrisk.engines.paper import GuessedVertex, constraint_generation
+from minimaxrisk.engines.paper import constraint_generation
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     EngineSettings,
@@ -346,7 +346,9 @@ def _finish(search: Search, ended: str, monitor: Monitor | None) -> bool:
             max_iter=None if settings.max_iter is None else settings.max_iter - n_iterations - 1,
             deadline=settings.deadline,
             monitor=monitor,
-            warm_start=GuessedVertex(finished, guess, most_pivots(problem) if is_accurate else None),
+            best=finished,
+            guess=guess,
+            max_pivots=most_pivots(problem) if is_accurate else None,
         )
     except PivotLimitError as error:
         # No vertex then, and the history says so.
