@@ -112,8 +112,7 @@ class Side:
     def _solved(self, i: int, *right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         if self._sides[i] is not None:
             try:
-                solution, moved = self._sides[i].solve(*right)
-                return solution, moved
+                return self._sides[i].solve(*right)  # type: ignore[no-any-return]
             except DigitsLostError:
                 # The matrices of later iterations are worse.
                 self._coupling.has_lost_digits[i] = True
@@ -293,13 +292,8 @@ class FactorsOfClasses:
     def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, None]:
         right = g_r + (self._upper * _solved(self._factors, g)).sum(axis=0)
         dr = cholesky_solve(self._schur, right)
-        dw = self._solved(g + self._upper * dr)
+        dw = _solved(self._factors, g + self._upper * dr)
         return np.stack([dw, dr - dw]), None
-
-    def _solved(self, right: FloatArray) -> FloatArray:
-        return stacked(
-            [cholesky_solve(factor, row) for factor, row in zip(self._factors, right, strict=True)]
-        )
 
 
 class KnownEpigraphSide(FactorsOfClasses):
