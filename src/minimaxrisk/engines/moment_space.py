@@ -20,12 +20,11 @@ K d, whatever the number of instances. With many classes and few columns the fac
 take its place (``class_blocks``).
 
 Digits are kept where u is small: changes of u and w are formed without the difference ``A e / D - e`` of two
-large numbers. A second solution for what is left of the right-hand side gains nothing.
+large numbers. The start is outside of all equations; the box's feasible one takes 1.4 times as many iterations.
 
-Where instances are very many, the iterates are those of a few of them. They show which instances and sets of
-labels have constraints that are nearly active, and MRC-CCG goes on from there (``paper``), which prices all
-instances. So it does where rounding ends the iterates too soon: with tiny radii a distribution that misses
-the moments by rounding proves little, and that of a vertex misses none.
+Where instances are very many, the iterates are those of a few of them. They show which sets of labels have
+nearly active constraints, and MRC-CCG, which prices all instances, goes on from there (``paper``). It also
+does where rounding ends the iterates too soon, as with tiny radii.
 """
 
 from __future__ import annotations
@@ -91,14 +90,14 @@ def moment_space(problem: Box, settings: EngineSettings, monitor: Monitor | None
 class MomentSpace:
     """The search for the optimum; ``best`` holds what is proven for the whole problem."""
 
-    # Instances in all, and per moment, from which on a few are enough for the iterates.
+    # Instances in all and per moment, and the most moments, with which a few are enough for the iterates: on
+    # 13,611 x 16 of 7 classes they take a seventh of the time, on 20,000 x 10 of 3 a tenth.
     FEWEST_INSTANCES: ClassVar[int] = 2000
     MANY_PER_MOMENT: ClassVar[int] = 30
+    FEW_MOMENTS: ClassVar[int] = 300
     # How many these few are per moment, and at least.
     FEW_PER_MOMENT: ClassVar[int] = 10
     FEWEST_OF_FEW: ClassVar[int] = 250
-    # Moments up to which a few instances can be enough.
-    FEW_MOMENTS: ClassVar[int] = 300
     # The gap at which the vertex of all instances is looked for from a few.
     VERTEX_GAP: ClassVar[float] = 1e-4
     # The gap at which nothing is left to gain.
@@ -154,23 +153,25 @@ class MomentSpace:
         best.distribution, best.lower = before
         best.offer_distribution(few.on_all_instances(own.distribution), own.lower)
         best.offer_stage(own.stage, upper_bound(problem, problem.objective, own.mu))
-        if best.stopped or best.gap <= self._settings.gap_tol:
-            return True
-        instances, is_in = point.active_sets()
-        is_instance = instances >= len(few.means.prior)
-        chosen = few.instances[instances[is_instance] - len(few.means.prior)]
-        self._find_vertex(Sets(chosen, is_in[:, is_instance]))
-        return best.stopped or best.out_of_time or best.gap <= self._settings.gap_tol
+        if not self._is_over:
+            n_means = len(few.means.prior)
+            instances, is_in = point.active_sets()
+            is_instance = instances >= n_means
+            self._find_vertex(Sets(few.instances[instances[is_instance] - n_means], is_in[:, is_instance]))
+        return self._is_over or best.out_of_time
+
+    @property
+    def _is_over(self) -> bool:
+        return self.best.stopped or self.best.gap <= self._settings.gap_tol
 
     def solve_from_all(self) -> None:
         """Iterate on all instances, and find the vertex where rounding ends the iterates before."""
-        best, m, gap_tol = self.best, self._problem.n_components, self._settings.gap_tol
+        best, gap_tol, point = self.best, self._settings.gap_tol, MomentPoint(self._problem)
         finished = gap_tol if gap_tol > self.VERTEX_GAP else self.FINISHED
-        point = MomentPoint(self._problem)
         self._iterate(self._problem, best, self._monitor, point, finished)
         is_over = best.stopped or len(best.history) == self._settings.max_iter
         is_near = max(self.NEAR_ENOUGH, finished) < best.gap <= self.COARSE_GAP
-        if is_near and m <= self.MOST_MOMENTS and not is_over:
+        if is_near and self._problem.n_components <= self.MOST_MOMENTS and not is_over:
             self._find_vertex(point.active_sets())
 
     def _iterate(
@@ -211,10 +212,7 @@ class MomentSpace:
                 return
 
     def _find_vertex(self, sets: Sets) -> None:
-        """Let MRC-CCG improve the pair from these sets of labels on, or report that it failed.
-
-        Pivots limit it, not ``max_iter``.
-        """
+        """Let MRC-CCG, which pivots limit, improve the pair from these sets, or report that it failed."""
         problem, settings, best = self._problem, self._settings, self.best
         way, n_pivots, m = "HiGHS failed", 0, problem.n_components
         try:
@@ -242,8 +240,7 @@ class MomentSpace:
 class MomentPoint:
     """All numbers of an iterate; products of a primal and its dual number vanish at the optimum.
 
-    The primal numbers are mu+, mu- (K x d), p, u (K x n) and v (n), their partners a+, a-, b, w and r. The
-    start is outside of all equations, and steps of length one would be inside.
+    The primal numbers are mu+, mu- (K x d), p, u (K x n) and v (n), their partners a+, a-, b, w and r.
     """
 
     is_curved = False
@@ -296,21 +293,18 @@ class MomentPoint:
         return w, r[0]
 
     @property
-    def nu(self) -> float:
-        """The multiplier of the total mass that fits the other numbers best."""
-        _, _, p, u, _ = self._parts(self._primal)
-        return float((u - p + self.mu @ self.Z.T).mean())
-
-    @property
     def complementarity(self) -> float:
         """The sum of all products: the gap, once both sides are feasible."""
         return float(np.vdot(self._primal, self._dual))
 
     def active_sets(self) -> Sets:
         """Return the sets of labels whose constraints are nearly active."""
-        scores, (_, r) = self.mu @ self.Z.T, self.masses
+        (_, _, p, u, _), (_, r) = self._parts(self._primal), self.masses
+        scores = self.mu @ self.Z.T
+        # With the multiplier of the total mass that fits the other numbers best.
+        nu = float((u - p + scores).mean())
         order = np.argsort(-scores, axis=0, kind="stable")
-        sums = np.cumsum(np.take_along_axis(scores, order, axis=0) - self.nu, axis=0)
+        sums = np.cumsum(np.take_along_axis(scores, order, axis=0) - nu, axis=0)
         typical = np.median(np.sort(r)[-self.mu.size :])
         last, instances = np.nonzero((sums > 1.0 - self.NEARLY_ACTIVE) & (r > self.NOTABLE * typical))
         is_in = np.zeros((len(scores), len(instances)), dtype=np.bool_)
