@@ -7,7 +7,7 @@ and two to ten classes; what is compared with them differs by more.
 **Interior point.** With B blocks of d columns and q constraints per block in the working set, an iteration
 forms and factorises the smallest of these matrices: one of n x n for each block and one more (instance side,
 ``B (n^2 q + n^3)`` operations), or one of all constraints that are used, or of all moments (``n (B q)^2`` or
-``n (B d)^2``). Many classes with few columns have factors of their own (``class_blocks``).
+``n (B d)^2``).
 
 **First-order steps.** A step is two products with X. To a gap g they are some ``130 (0.01 / g)^0.6``; texts
 take 230 to 940 of them to 1e-3, dense simulated data 230 to 670.
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimaxrisk.engines.class_blocks import TIMES_FEWER, operations_by_blocks
 from minimaxrisk.problem.problem import Box
 
 # Operations per second of one core in products and factors of matrices: 0.9e10 to 2.1e10.
@@ -87,7 +86,7 @@ def demands_of_sizes(n: int, d: int, blocks: int) -> Demands:
     elif moments_find_room(n, d, blocks) and moments_are_cheaper(n, d, blocks):
         operations = _operations_of_moments(n, d, blocks) + OPERATIONS_PER_MASS * n * blocks
         operations *= ITERATIONS_OF_MOMENTS
-        n_numbers = n * (n + blocks * (d + NUMBERS_PER_MASS))
+        n_numbers = (blocks * d) ** 2 + n * (d + blocks * NUMBERS_PER_MASS)
     return Demands(n, d, 8.0 * n_numbers, float(operations / OPERATIONS_PER_SECOND))
 
 
@@ -109,16 +108,14 @@ def operations_by_instances(n: int, d: int, blocks: int) -> float:
 
 
 def _operations_of_moments(n: int, d: int, blocks: int) -> float:
-    """Predict an iteration in the space of moments, with a matrix for each class or one for all."""
-    operations, m = TIMES_FEWER * operations_by_blocks(n, d, blocks), blocks * d
-    if m <= MOST_MOMENTS:
-        operations = min(operations, n * m**2 * (blocks + 1) / (2.0 * blocks) + m**3 / 3.0)
-    return operations
+    """Predict an iteration in the space of moments."""
+    m = blocks * d
+    return n * m**2 * (blocks + 1) / (2.0 * blocks) + m**3 / 3.0
 
 
 def moments_find_room(n: int, d: int, blocks: int) -> bool:
-    """Whether the features and some numbers per mass are not too large for the space of moments."""
-    return n * d <= MOST_ENTRIES and n * blocks <= MOST_MASSES
+    """Whether the space of moments has room for its matrix, the features and some numbers per mass."""
+    return blocks * d <= MOST_MOMENTS and n * d <= MOST_ENTRIES and n * blocks <= MOST_MASSES
 
 
 def moments_are_cheaper(n: int, d: int, blocks: int) -> bool:

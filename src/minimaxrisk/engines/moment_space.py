@@ -16,11 +16,11 @@ changes w by
 
 a sum of positive terms. What is left has the matrix ``sum_i gamma_i (H_i H_i') x psi_i psi_i'``, and on its
 diagonal blocks ``sum_i (A Q / D)_iy psi_i psi_i'`` and what the constraints on the moments add: one matrix of
-K d, whatever the number of instances. With many classes and few columns the factors of one block per class
-take its place (``class_blocks``).
+K d, whatever the number of instances.
 
 Digits are kept where u is small: changes of u and w are formed without the difference ``A e / D - e`` of two
-large numbers. The start is outside of all equations; the box's feasible one takes 1.4 times as many iterations.
+large numbers. The start is outside of all equations: the feasible one of boxes takes 1.4 times as
+many iterations.
 
 Where instances are very many, the iterates are those of a few of them. They show which sets of labels have
 nearly active constraints, and MRC-CCG, which prices all instances, goes on from there (``paper``). It also
@@ -29,8 +29,7 @@ does where rounding ends the iterates too soon, as with tiny radii.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -39,7 +38,6 @@ from scipy.linalg.blas import dsyrk
 from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk._utils.positive_definite import FactorisationError, cholesky, cholesky_solve, diagonal_of
-from minimaxrisk.engines.class_blocks import ClassBlocks, blocks_are_cheaper
 from minimaxrisk.engines.cost import MOST_ENTRIES, MOST_MASSES, moments_are_cheaper, moments_find_room
 from minimaxrisk.engines.generation import ClassMeans, Subprogram, some_at_random
 from minimaxrisk.engines.highs import PivotLimitError, SolverError
@@ -112,11 +110,8 @@ class MomentSpace:
     VIOLATION: ClassVar[float] = 1e-10
     # Ten times the tolerance of HiGHS.
     VIOLATION_OF_MOMENTS: ClassVar[float] = 1e-8
-    # Steps without max_iter, fewer of many masses, but so many at least: 1000 classes and 2000 instances end
-    # after 45 steps of two seconds, and say so.
+    # Steps without max_iter.
     MOST_STEPS: ClassVar[int] = 200
-    MOST_MASSES_MOVED: ClassVar[int] = 90_000_000
-    FEWEST_STEPS: ClassVar[int] = 40
     # Steps in which what is left halves, or the gap where it is small enough already.
     PATIENCE: ClassVar[int] = 10
     PATIENCE_WHERE_NEAR: ClassVar[int] = 3
@@ -181,10 +176,7 @@ class MomentSpace:
         left: list[float] = []
         gaps: list[float] = []
         Z, m = point.Z, problem.n_components
-        n_steps = self._settings.max_iter
-        if n_steps is None:
-            most = self.MOST_MASSES_MOVED // problem.centre.size
-            n_steps = int(np.clip(most, self.FEWEST_STEPS, self.MOST_STEPS))
+        n_steps = self.MOST_STEPS if self._settings.max_iter is None else self._settings.max_iter
         for _ in range(len(best.history), n_steps):
             # 1) Certify both sides.
             mu = point.mu
@@ -339,19 +331,17 @@ class MomentPoint:
         self.off_minus = self._lam + self._tau - moments - a_minus
         self.off_mass = 1.0 - float(w.sum())
         try:
-            self._solve = self._factorised()
+            self._factor = cholesky(self._matrix())
         except FactorisationError:
             return np.array([True])
         weights = self.own + self.gamma * self.H * self.H.sum(axis=0)
         self._of_nu, self._nu_alone = (weights @ self.Z).ravel(), float(weights.sum())
-        self._solved_nu = self._solve(self._of_nu)
+        self._solved_nu = cholesky_solve(self._factor, self._of_nu)
         return np.array([False])
 
-    def _factorised(self) -> Callable[[FloatArray], FloatArray]:
-        """Return the solution for a right-hand side, by whichever factors are cheaper."""
+    def _matrix(self) -> FloatArray:
+        """Return the lower triangle of the matrix of moments."""
         (n_classes, d), n = self.of_mu.shape, len(self.Z)
-        if blocks_are_cheaper(n, d, n_classes):
-            return ClassBlocks(self.Z, self.own, self.H, self.gamma, self.of_mu).solve
         matrix = np.zeros((n_classes * d, n_classes * d), order="F")
         weights = np.sqrt(self.gamma) * self.H
         for rows in slices_of(slice(0, n), max(1, self.MOST_PRODUCTS // len(matrix))):
@@ -362,7 +352,7 @@ class MomentPoint:
             matrix[block, block] += dsyrk(1.0, (self._turned * roots).T, trans=1, lower=1)
         diagonal = diagonal_of(matrix)
         diagonal += self.of_mu.ravel()
-        return partial(cholesky_solve, cholesky(matrix))
+        return matrix
 
     def direction(self, over: FloatArray, predictor: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         c_plus, c_minus, c_b, c_w, c_r = self._parts(over)
@@ -373,7 +363,7 @@ class MomentPoint:
         right = self.of_mu * (q_plus / self.of_plus - q_minus / self.of_minus)
         # 1) The changes of mu and nu.
         d_w, _ = self._changes_of_w(-self.off_u, alone, total)
-        solved = self._solve((right - d_w @ self.Z).ravel())
+        solved = cholesky_solve(self._factor, (right - d_w @ self.Z).ravel())
         d_nu = (self.off_mass - float(d_w.sum()) - self._of_nu @ solved) / (
             self._of_nu @ self._solved_nu - self._nu_alone
         )
