@@ -82,9 +82,10 @@ class NewtonSystem(ABC):
         box (P); scores are P x B x n.
         """
 
-    @abstractmethod
     def support(self) -> Support:
         """Return what seems to be positive at the optimum of a single problem."""
+        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
+        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
 
     @abstractmethod
     def block_weights(self, dx: FloatArray) -> FloatArray:
@@ -155,10 +156,6 @@ class SignedSystem(NewtonSystem):
         proves = (gain > 0.0) & (largest > 0.0)
         scale = np.where(proves, 0.5 / np.where(proves, largest, 1.0), 0.0)
         return 0.5 - scale * gain, scale
-
-    def support(self) -> Support:
-        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
-        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
 
     def block_weights(self, dx: FloatArray) -> FloatArray:
         return (dx[:, : self._n] - dx[:, self._n :])[:, None]
@@ -402,10 +399,6 @@ class ExpectedLossSystem(SystemWithPhi):
     def upper_bounds(self, gain: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         largest = (self._loss + self._of_labels(scores)).max(axis=(1, 2))
         return largest - gain, np.ones(len(gain))
-
-    def support(self) -> Support:
-        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
-        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
 
     def block_weights(self, dx: FloatArray) -> FloatArray:
         w = self._by_kind(dx)
