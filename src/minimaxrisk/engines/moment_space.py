@@ -19,8 +19,7 @@ diagonal blocks ``sum_i (A Q / D)_iy psi_i psi_i'`` and what the constraints on 
 K d, whatever the number of instances.
 
 Digits are kept where u is small: changes of u and w are formed without the difference ``A e / D - e`` of two
-large numbers. The start is outside of all equations: the feasible one of boxes takes 1.4 times as
-many iterations.
+large numbers. The start is outside of all equations.
 
 Where instances are very many, the iterates are those of a few of them. They show which sets of labels have
 nearly active constraints, and MRC-CCG, which prices all instances, goes on from there (``paper``). It also
