@@ -83,20 +83,6 @@ def test_bounds_are_those_of_the_full_program(radius, n_classes, coding, gap):
         assert bounds.lower - 1e-9 <= exact <= bounds.upper + 1e-9 <= exact + 2.0 * gap
 
 
-@pytest.mark.parametrize("largest", [0, 1])
-def test_noise_is_always_one_class(largest):
-    """Before any step, and it stays the best rule: nothing else is in the coefficients."""
-    rng = np.random.default_rng(2)
-    labels = np.repeat([largest, 1 - largest, 2], [26, 2, 2])
-    data = TrainingData(rng.standard_normal((30, 5)), np.arange(3), labels, np.ones(30))
-    rule = Multiple(4.0)
-    posed = pose(data, rule=rule, **CHOICES).relabelled(permuted(data, rng, 3), rule)
-    problems = [each.problem for each in posed]
-    for problem, found in zip(problems, solve_together(problems, StoppingRule(1e-6)), strict=True):
-        assert found.stage.components.tolist() == [largest * problem.shape[1]]
-        assert found.bounds.upper == pytest.approx(1.0 + problem.lam[largest, 0] - problem.tau[largest, 0])
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_same_bits_in_any_company(n_classes):
     """Of permuted labels and of parts, which are read from the whole."""
@@ -121,13 +107,6 @@ def test_same_bits_in_any_company(n_classes):
         assert np.array_equal(together, function(items[::-1])[::-1])
         assert np.array_equal(together[3:10], function(items[3:10]))
         assert np.array_equal(together[5:6], function(items[5:6]))
-
-
-@pytest.mark.parametrize("enough", [StoppingRule(1e-3), StoppingRule(np.inf, 0.2)])
-def test_bounds_do_not_depend_on_the_problems_beside(enough):
-    problems = [some_problem(seed, 36, 50, 4, radius=radius) for seed, radius in enumerate((0.3, 1.0, 2.0))]
-    together = bounds_of(problems, SETTINGS, enough)
-    assert together == [bounds_of([each], SETTINGS, enough)[0] for each in problems]
 
 
 @pytest.mark.parametrize("marginal", ["free", "empirical"])

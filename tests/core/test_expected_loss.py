@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import reference
 from minimaxrisk.engines import solution
@@ -24,12 +23,9 @@ def by_full_program(problem, loss):
     return reference.largest_loss(loss.T, Phi, problem.tau.ravel(), problem.lam.ravel())
 
 
-def some_problem(rng, n, d, n_classes, radius, coding="auto", X=None, **options):
+def some_problem(rng, n, d, n_classes, radius, coding="auto", **options):
     values, labels = reference.random_problem(rng, n, d, n_classes)
-    problem, _ = problem_of(
-        values if X is None else X(values), labels, n_classes, coding=coding, radius=radius, **options
-    )
-    return problem
+    return problem_of(values, labels, n_classes, coding=coding, radius=radius, **options)[0]
 
 
 @pytest.mark.parametrize("radius", [0.5, 2.0])
@@ -59,16 +55,6 @@ def test_the_proof_is_hardly_larger_than_that_of_a_vertex(n_classes, coding, see
     assert found.gap <= 1e-7
     assert found.converged
     assert len(found.stage.components) <= len(at_vertex.stage.components) + 5
-
-
-def test_sparse_data():
-    rng = np.random.default_rng(1)
-    problem = some_problem(
-        rng, 20, 60, 2, 1.0, X=lambda values: sparse.csr_array(np.where(np.abs(values) > 1.0, values, 0.0))
-    )
-    loss = rng.random((2, problem.n_instances))
-    found = largest_loss(problem, ExpectedLoss(loss))
-    assert found.upper == pytest.approx(by_full_program(problem, loss), abs=1e-7)
 
 
 @pytest.mark.parametrize("reason", ["known", "thin", "large", "stuck", "no number"])

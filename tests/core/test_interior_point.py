@@ -162,19 +162,6 @@ def test_every_iterate_proves_its_bounds(coding):
     assert bound - BayesError().value(w) < 1e-4
 
 
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_nothing_selected_is_seen(coding):
-    """With large radii labels that say nothing are in the set, and no rule is better than guessing."""
-    problem = some_problem(16, n=40, d=100, n_classes=2, coding=coding, radius=30.0)
-    solution = engine.interior_point(problem, SETTINGS)
-    assert solution.converged
-    assert not solution.mu.any()
-    assert solution.upper == 0.5
-    assert solution.lower == pytest.approx(0.5, abs=1e-9)
-    if coding == "signed":
-        assert len(solution.history) == 1
-
-
 # --- the ways in which it ends ------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.cost import STEPS_POWER
+from minimaxrisk.engines.cost import RATES
 from minimaxrisk.engines.forecast import Forecast
 from minimaxrisk.engines.highs import RangeProgram
 
@@ -111,11 +111,13 @@ def test_scikit_learn_callbacks_are_told(wide, monkeypatch):
 def test_the_forecast_of_a_gap_that_shrinks_evenly_is_right(is_geometric):
     told = []
     forecast = Forecast(lambda record: bool(told.append(record)), aim=1e-3, is_geometric=is_geometric)
-    gaps = 0.5 ** np.arange(1, 10) if is_geometric else 0.5 * np.arange(1.0, 40.0) ** (-1.0 / STEPS_POWER)
+    gaps = (
+        0.5 ** np.arange(1, 10) if is_geometric else 0.5 * np.arange(1.0, 40.0) ** (-1.0 / RATES.steps_power)
+    )
     for k, gap in enumerate(gaps):
         forecast({"lower": 0.0, "upper": gap, "seconds": float(k + 1)})
     assert np.isnan(told[2]["seconds_left"])
-    last = 1.0 + np.log2(gaps[-1] / 1e-3) if is_geometric else (0.5 / 1e-3) ** STEPS_POWER - len(gaps)
+    last = 1.0 + np.log2(gaps[-1] / 1e-3) if is_geometric else (0.5 / 1e-3) ** RATES.steps_power - len(gaps)
     assert told[-1]["seconds_left"] == pytest.approx(last)
 
 

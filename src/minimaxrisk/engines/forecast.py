@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimaxrisk.engines.cost import STEPS_POWER
+from minimaxrisk.engines.cost import RATES
 from minimaxrisk.engines.solution import SMALLEST_GAP, IterationRecord, Monitor
 
 # Records from which on there is a forecast.
@@ -42,7 +42,7 @@ class Forecast:
             return np.nan
         missing = np.log(self._gaps[-1] / self._aim)
         if not self._is_geometric:
-            return float(self._seconds[-1] * np.expm1(missing * STEPS_POWER))
+            return float(self._seconds[-1] * np.expm1(missing * RATES.steps_power))
         before = n - 1 - max(2, n // 2)
         gained = np.log(self._gaps[before] / self._gaps[-1])
         spent = self._seconds[-1] - self._seconds[before]

@@ -33,8 +33,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.engines.cost import (
-    COARSE_GAP,
-    STEPS_TO_COARSE_GAP,
+    RATES,
     n_steps_to,
     seconds_of_iteration,
     seconds_of_step,
@@ -165,7 +164,7 @@ class InstanceGeneration:
         is_suitable = problem.features.is_sparse and problem.coding.name == "signed"
         if not is_suitable or problem.marginal.is_known or problem.smallest_radius < THIN_RADIUS:
             return False
-        steps = STEPS_TO_COARSE_GAP * seconds_of_step(problem)
+        steps = RATES.steps_to_coarse_gap * seconds_of_step(problem)
         return steps < cls.WORTH_STEPS * seconds_of_iteration(problem.n_instances)
 
     @property
@@ -200,10 +199,10 @@ class InstanceGeneration:
         problem, gap = self.problem, self.settings.gap_tol
         limit = np.inf if self.settings.max_iter is None else self.settings.max_iter
         steps = Steps(problem, self._tell)
-        steps.run(max(COARSE_GAP, gap), int(min(limit, self.PATIENCE * n_steps_to(COARSE_GAP))))
-        if gap < COARSE_GAP and steps.best.gap <= COARSE_GAP and not steps.best.interrupted:
-            n_steps = n_steps_to(gap) - STEPS_TO_COARSE_GAP
-            n_iterations = 1.0 + self.PER_DIGIT * np.log10(COARSE_GAP / gap)
+        steps.run(max(RATES.coarse_gap, gap), int(min(limit, self.PATIENCE * n_steps_to(RATES.coarse_gap))))
+        if gap < RATES.coarse_gap and steps.best.gap <= RATES.coarse_gap and not steps.best.interrupted:
+            n_steps = n_steps_to(gap) - RATES.steps_to_coarse_gap
+            n_iterations = 1.0 + self.PER_DIGIT * np.log10(RATES.coarse_gap / gap)
             n_near = len(self._near_after_steps(steps.best))
             if n_steps * seconds_of_step(problem) < n_iterations * seconds_of_iteration(n_near):
                 steps.run(gap, int(min(limit, self.PATIENCE * n_steps_to(gap))))

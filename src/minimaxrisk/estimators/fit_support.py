@@ -22,7 +22,7 @@ from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.stored_tables import Table, as_table
-from minimaxrisk.engines.cost import ITERATIONS_OF_SEVERAL, as_duration, demands_of_sizes
+from minimaxrisk.engines.cost import RATES, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor
 from minimaxrisk.exceptions import (
     CoverageWarning,
@@ -234,7 +234,7 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
     d -= n_empty
     n_blocks = make_coding(coding, len(data.classes)).n_blocks
     demands = demands_of_sizes(n, d, n_blocks)
-    n_passes = FIRST_ORDER_PASSES if demands.are_too_large else ITERATIONS_OF_SEVERAL
+    n_passes = FIRST_ORDER_PASSES if demands.are_too_large else RATES.iterations_of_several
     copies = not sparse.issparse(X) and is_copied(n, d, copy, X.dtype)
     seconds = n_passes * n_blocks * _seconds_of_pass(X, is_copied=copies)
     n_vectors = VECTORS * d + VECTORS_OF_EMPTY * n_empty

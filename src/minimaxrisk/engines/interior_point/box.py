@@ -40,7 +40,7 @@ NEAR_PAIR, LARGEST_SCORE = 0.95, 0.98
 # Nearest constraints taken into Q per instance with sparse columns.
 SPARSE_PER_INSTANCE = 1.5
 # Constraints in the working sets of a batch, per instance and block: with one block and with several. Members
-# of GLIOMA and MLL take 11 iterations with 3.5, 12 with 3, and 14 with 4, whose newcomers disturb the steps.
+# of GLIOMA and MLL take 11 iterations with 3.5, 12 with 3, and 14 with 4.
 NEAREST_IN_BATCH, NEAREST_OF_SEVERAL_IN_BATCH = 2.0, 3.5
 # Dual infeasibility, as a fraction of the gap, up to which constraints may leave Q.
 UNNOTICED = 0.01
@@ -103,8 +103,7 @@ class BoxIterates:
         self.multipliers = np.empty((len(centre), 2, 0))
 
     def _encoded(self, distributions: FloatArray) -> FloatArray:
-        coding = self.problems[0].coding
-        return stacked([coding.encode(each) for each in distributions])
+        return stacked([self.problems[0].coding.encode(each) for each in distributions])
 
     def make_exact(self) -> BoolArray:
         """End the use of rough passes; returns which iterates are inside their uncertainty sets."""

@@ -84,19 +84,19 @@ class Side:
     ) -> None:
         self._coupling, self._accurate, self._cheap = coupling, accurate, cheap
         self._diagonals = diagonals
-        self._sides = [self._made(i) for i in range(len(diagonals[0]))]
+        self._sides = [self._side_of(i) for i in range(len(diagonals[0]))]
         self.failed: BoolArray = np.array([side is None for side in self._sides])
 
-    def _made(self, i: int) -> Any:
+    def _side_of(self, i: int) -> Any:
         """The side of one problem; None where its matrix cannot be factorised."""
         coupling, diagonals = self._coupling, [each[i] for each in self._diagonals]
-        few = None if self._cheap is None else coupling.constraints(i, diagonals[0].shape[1])
+        few = coupling.constraints(i, diagonals[0].shape[1])
+        if few is not None and self._cheap is not None:
+            try:
+                return self._cheap(*few, *diagonals)
+            except FactorisationError:
+                coupling.has_lost_digits[i] = True
         try:
-            if few is not None and self._cheap is not None:
-                try:
-                    return self._cheap(*few, *diagonals)
-                except FactorisationError:
-                    coupling.has_lost_digits[i] = True
             return self._accurate(coupling.matrices(i), *diagonals)
         except FactorisationError:
             return None
@@ -112,12 +112,11 @@ class Side:
     def _solved(self, i: int, *right: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         if self._sides[i] is not None:
             try:
-                solution, moved = self._sides[i].solve(*right)
-                return solution, moved
+                return self._sides[i].solve(*right)
             except DigitsLostError:
                 # The matrices of later iterations are worse.
                 self._coupling.has_lost_digits[i] = True
-                self._sides[i] = self._made(i)
+                self._sides[i] = self._side_of(i)
                 return self._solved(i, *right)
         shape = right[0].shape if len(right) == 1 else (2, *right[0].shape)
         return np.full(shape, np.nan), None
@@ -187,10 +186,7 @@ class BoxCoupling(Coupling):
 
 
 class MomentSide:
-    """Woodbury's identity with ``H^-1 = diag(own) + shared shared'``, both B x n.
-
-    Without ``shared`` the blocks of H are diagonal.
-    """
+    """Woodbury's identity with ``H^-1 = diag(own) + shared shared'``, both B x n."""
 
     def __init__(
         self, working: WorkingSet, weights: FloatArray, own: FloatArray, shared: FloatArray | None = None
@@ -206,7 +202,7 @@ class MomentSide:
         diagonal += self._compliance
         self._factor = cholesky(matrix)
 
-    def solve(self, g: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def refined(self, g: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return u (B x n), ``g - R'y`` and R u."""
         working = self._working
         y = cholesky_solve(self._factor, working.moments(self._softened(g)))
@@ -250,14 +246,14 @@ def _solved(factors: Sequence[FloatArray], right: FloatArray) -> FloatArray:
     return stacked([cholesky_solve(factor, row) for factor, row in zip(factors, right, strict=True)])
 
 
-class DiagonalMomentSide:
+class DiagonalMomentSide(MomentSide):
     """The moment side of ``E + G``."""
 
     def __init__(self, working: WorkingSet, weights: FloatArray, stiffness: FloatArray) -> None:
-        self._side = MomentSide(working, weights, 1.0 / stiffness)
+        super().__init__(working, weights, 1.0 / stiffness)
 
     def solve(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-        u, _, moved = self._side.solve(right)
+        u, _, moved = self.refined(right)
         return u, moved
 
 
@@ -293,13 +289,8 @@ class FactorsOfClasses:
     def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, None]:
         right = g_r + (self._upper * _solved(self._factors, g)).sum(axis=0)
         dr = cholesky_solve(self._schur, right)
-        dw = self._solved(g + self._upper * dr)
+        dw = _solved(self._factors, g + self._upper * dr)
         return np.stack([dw, dr - dw]), None
-
-    def _solved(self, right: FloatArray) -> FloatArray:
-        return stacked(
-            [cholesky_solve(factor, row) for factor, row in zip(self._factors, right, strict=True)]
-        )
 
 
 class KnownEpigraphSide(FactorsOfClasses):
@@ -309,20 +300,15 @@ class KnownEpigraphSide(FactorsOfClasses):
         n = lower.shape[1]
         self._total, self._coupled = np.zeros((n, n), order="F"), np.zeros((n, n), order="F")
         super().__init__(matrices, lower, upper)
-        self._compliance = cholesky(self.compliance_of_masses())
+        # The map from one push on all labels of each instance to the masses it adds. Without r it is the sum
+        # of the inverses ``C = M^-1``; r adds ``N'S^-1 N`` with ``N = sum B C``.
+        half = dtrsm(1.0, self._schur, self._coupled, lower=1)
+        self._compliance = cholesky(dsyrk(1.0, half, beta=1.0, c=self._total, trans=1, lower=1))
 
     def _take_inverse(self, inverse: FloatArray, b: FloatArray) -> None:
         triangle = np.tril(inverse)
         self._total += triangle
         self._coupled += b[:, None] * (triangle + np.tril(triangle, -1).T)
-
-    def compliance_of_masses(self) -> FloatArray:
-        """Lower triangle of the map from one push on all labels of each instance to the masses it adds.
-
-        Without r it is the sum of the inverses ``C = M^-1``; r adds ``N'S^-1 N`` with ``N = sum B C``.
-        """
-        half = dtrsm(1.0, self._schur, self._coupled, lower=1)
-        return dsyrk(1.0, half, beta=1.0, c=self._total.copy(order="F"), trans=1, lower=1, overwrite_c=1)
 
     def corrected(self, step: FloatArray, excess: FloatArray) -> FloatArray:
         """Return the step with multipliers of the masses, which lose ``excess``.
@@ -336,7 +322,7 @@ class KnownEpigraphSide(FactorsOfClasses):
         return step
 
 
-class EpigraphMomentSide:
+class EpigraphMomentSide(MomentSide):
     """The moment side.
 
     Where r is eliminated, an instance has ``diag(A + B) - B B'/sum B``, whose inverse is a sum of positive
@@ -350,13 +336,12 @@ class EpigraphMomentSide:
         self._lower, self._upper, self._sum = lower, upper, upper.sum(axis=0)
         own = 1.0 / (lower + upper)
         mixed = upper * own
-        shared = mixed / np.sqrt((lower * mixed).sum(axis=0))
-        self._side = MomentSide(working, weights, own, shared)
+        super().__init__(working, weights, own, mixed / np.sqrt((lower * mixed).sum(axis=0)))
 
     def solve(self, g: FloatArray, g_r: FloatArray) -> tuple[FloatArray, FloatArray]:
         lower, upper = self._lower, self._upper
         from_r = upper * (g_r / self._sum)
-        dw, rest, moved = self._side.solve(g + from_r)
+        dw, rest, moved = self.refined(g + from_r)
         dr = (g_r + (upper * dw).sum(axis=0)) / self._sum
         slack = np.where(upper > lower, (lower * dw - (rest - from_r)) / upper, dr - dw)
         return np.stack([dw, slack]), moved

@@ -43,17 +43,22 @@ class NewtonSystem(ABC):
 
     x: FloatArray
     z: FloatArray
+    # What a step makes up for: errors of the stationarity, and of sums of masses and of multipliers.
+    _residual: FloatArray
+    _excess: FloatArray
+    _missing: FloatArray
 
     def __init__(self, start: FloatArray) -> None:
         """Begin at distributions (P x K x n) inside the uncertainty sets."""
-        self._n_problems, self._n_classes, self._n = start.shape
+        self._n_classes, self._n = start.shape[1:]
+        self._masses = start.sum(axis=1)  # of instances, where they are known
 
     def _by_kind(self, values: FloatArray) -> FloatArray:
         return values.reshape(len(values), -1, self._n)
 
     def keep(self, places: IntArray) -> None:
         """Forget all other problems."""
-        self.x, self.z = self.x[places], self.z[places]
+        self.x, self.z, self._masses = self.x[places], self.z[places], self._masses[places]
 
     def at(self, x: FloatArray, z: FloatArray) -> NewtonSystem:
         """Return the same system with other numbers."""
@@ -77,9 +82,10 @@ class NewtonSystem(ABC):
         box (P); scores are P x B x n.
         """
 
-    @abstractmethod
     def support(self) -> Support:
         """Return what seems to be positive at the optimum of a single problem."""
+        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
+        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
 
     @abstractmethod
     def block_weights(self, dx: FloatArray) -> FloatArray:
@@ -100,9 +106,11 @@ class NewtonSystem(ABC):
         depend on the step.
         """
 
-    @abstractmethod
     def respond(self, multiplier_pull: FloatArray) -> FloatArray:
         """Return the part of the step of x that is due to ``multiplier_pull``, to which it is linear."""
+        linear = copy(self)
+        linear._residual = linear._excess = linear._missing = np.zeros(())
+        return linear.solve(np.zeros_like(self.x), multiplier_pull)[0]
 
 
 def start_system(problems: Sequence[Box], start: FloatArray) -> NewtonSystem:
@@ -149,10 +157,6 @@ class SignedSystem(NewtonSystem):
         scale = np.where(proves, 0.5 / np.where(proves, largest, 1.0), 0.0)
         return 0.5 - scale * gain, scale
 
-    def support(self) -> Support:
-        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
-        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
-
     def block_weights(self, dx: FloatArray) -> FloatArray:
         return (dx[:, : self._n] - dx[:, self._n :])[:, None]
 
@@ -172,9 +176,6 @@ class SignedSystem(NewtonSystem):
         dx = self._shares * du
         dx += (difference[:, :1] + difference[:, 1:]) / self._sum
         return dx.reshape(rhs.shape), moved
-
-    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
-        return (self._shares * self._side.solve(multiplier_pull)[0]).reshape(len(multiplier_pull), -1)
 
 
 def distribution_with_difference(u: FloatArray) -> FloatArray:
@@ -197,14 +198,9 @@ class KnownSignedSystem(NewtonSystem):
 
     def __init__(self, start: FloatArray) -> None:
         super().__init__(start)
-        self._masses = start.sum(axis=1)
         alike = start.min(axis=1)
         self.x = np.concatenate([start[:, 0] - 0.5 * alike, start[:, 1] - 0.5 * alike, alike], axis=1)
         self.z = np.tile(np.repeat([2.0, 2.0, 1.0], self._n), (len(start), 1))
-
-    def keep(self, places: IntArray) -> None:
-        super().keep(places)
-        self._masses = self._masses[places]
 
     def distributions(self) -> FloatArray:
         x = self._by_kind(self.x)
@@ -252,25 +248,42 @@ class KnownSignedSystem(NewtonSystem):
         by_kind = self._by_kind(rhs)
         a, b = np.split(by_kind[:, :2] - self._residual - by_kind[:, 2:], 2, axis=1)
         du, moved = self._side.solve((self._for_p * a - self._for_q * b) / self._sum + multiplier_pull)
-        return self._step_of(du, a + b), moved
-
-    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
-        return self._step_of(self._side.solve(multiplier_pull)[0], 0.0)
-
-    def _step_of(self, du: FloatArray, both: FloatArray | float) -> FloatArray:
+        both = a + b
         parts = [both + self._for_p * du, both - self._for_q * du, self._for_v * du - 2.0 * both]
-        return (np.concatenate(parts, axis=1) / self._sum).reshape(len(du), -1)
+        return (np.concatenate(parts, axis=1) / self._sum).reshape(len(du), -1), moved
 
 
-class OneHotSystem(NewtonSystem):
+class SystemWithPhi(NewtonSystem):
+    """A system whose masses sum to one, with the multiplier phi.
+
+    Masses come first in x. The step is linear in phi, whatever it was before, and phi is chosen so that the
+    mass becomes one; that also takes back what rounding has added to it so far.
+    """
+
+    def _mass(self, x: FloatArray) -> FloatArray:
+        return x[:, : self._n_classes * self._n].sum(axis=1)
+
+    def _set_unit(self, dx: FloatArray, moved: Moved) -> None:
+        """Keep what a change of phi by -1 does."""
+        self._unit, self._unit_moved, self._excess = dx, moved, self._mass(self.x) - 1.0
+
+    def _with_mass_one(self, dx: FloatArray, moved: Moved) -> tuple[FloatArray, Moved]:
+        dphi = (self._mass(dx) + self._excess) / self._mass(self._unit)
+        moved = [
+            None if own is None or unit is None else own - change * unit
+            for own, unit, change in zip(moved, self._unit_moved, dphi, strict=True)
+        ]
+        return dx - dphi[:, None] * self._unit, moved
+
+
+class OneHotSystem(SystemWithPhi):
     """``min sum r`` over ``0 <= w <= r``, ``sum w = 1``, with w itself in the moments: the one-hot coding.
 
     x = (w, r - w) and z = (a, b), with stationarity ``score - phi = b - a`` and ``sum_y b = 1``. Per class
 
         (G + A + B) dw - B dr = g,   A = a/w,  B = b/(r - w),
 
-    and one equation for dr. The step is linear in phi, whatever it was before, and phi is chosen so that the
-    mass becomes one; that also takes back what rounding has added to it so far.
+    and one equation for dr.
     """
 
     def __init__(self, start: FloatArray) -> None:
@@ -299,50 +312,29 @@ class OneHotSystem(NewtonSystem):
         return self._pairs(dx)[:, 0]
 
     def factorise(self, coupling: Coupling, ratio: FloatArray, scores: FloatArray) -> BoolArray:
-        self._w, z = self._pairs(self.x)[:, 0], self._pairs(self.z)
-        # The scores are known but for phi.
+        z = self._pairs(self.z)
         self._residual = self._without_phi(scores + z[:, 0] - z[:, 1])
         self._missing = 1.0 - z[:, 1].sum(axis=1)
-        by_kind = self._pairs(ratio)
-        return self._factorise(coupling, by_kind[:, 0], by_kind[:, 1])
+        return self._factorise(coupling, *self._pairs(ratio).swapaxes(0, 1))
 
     def _without_phi(self, residual: FloatArray) -> FloatArray:
         return residual - residual.mean(axis=(1, 2), keepdims=True)
 
     def _factorise(self, coupling: Coupling, lower: FloatArray, upper: FloatArray) -> BoolArray:
         self._side = coupling.epigraph(lower, upper)
-        nothing = np.zeros((len(lower), self._n))
-        # What a change of phi by -1 does.
-        self._unit, self._unit_moved = self._side.solve(np.ones_like(lower), nothing)
-        self._unit_mass = self._unit[:, 0].sum(axis=(1, 2))
+        unit, moved = self._side.solve(np.ones_like(lower), np.zeros((len(lower), self._n)))
+        self._set_unit(unit.reshape(len(unit), -1), moved)
         return self._side.failed
 
     def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
         by_kind = self._pairs(rhs)
         g = self._residual + multiplier_pull + by_kind[:, 0] - by_kind[:, 1]
         dx, moved = self._side.solve(g, by_kind[:, 1].sum(axis=1) - self._missing)
-        return self._with_masses(dx, moved, self._w)
+        return self._with_masses(dx.reshape(rhs.shape), moved)
 
-    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
-        dx, moved = self._side.solve(multiplier_pull, np.zeros((len(multiplier_pull), self._n)))
-        return self._with_masses(dx, moved, None)[0]
-
-    def _with_masses(self, dx: FloatArray, moved: Moved, w: FloatArray | None) -> tuple[FloatArray, Moved]:
-        """Choose phi so that the masses ``w`` become what they should be, or change by nothing."""
-        excess = dx[:, 0].sum(axis=(1, 2))
-        if w is not None:
-            excess = excess + (w.sum(axis=(1, 2)) - 1.0)
-        dphi = excess / self._unit_mass
-        dx -= dphi[:, None, None, None] * self._unit
-        return dx.reshape(len(dx), -1), _without(dphi, self._unit_moved, moved)
-
-
-def _without(dphi: FloatArray, of_unit: Moved, moved: Moved) -> Moved:
-    """Subtract what a change of phi does to positions, where both are known."""
-    return [
-        None if own is None or unit is None else own - change * unit
-        for own, unit, change in zip(moved, of_unit, dphi, strict=True)
-    ]
+    def _with_masses(self, dx: FloatArray, moved: Moved) -> tuple[FloatArray, Moved]:
+        """Choose phi so that the masses become what they should be."""
+        return self._with_mass_one(dx, moved)
 
 
 def _thresholds(scores: FloatArray) -> FloatArray:
@@ -355,14 +347,6 @@ def _thresholds(scores: FloatArray) -> FloatArray:
 
 class KnownOneHotSystem(OneHotSystem):
     """``OneHotSystem`` with ``sum_y w = m`` at every instance, each with a phi of its own."""
-
-    def __init__(self, start: FloatArray) -> None:
-        super().__init__(start)
-        self._masses = start.sum(axis=1)
-
-    def keep(self, places: IntArray) -> None:
-        super().keep(places)
-        self._masses = self._masses[places]
 
     def distributions(self) -> FloatArray:
         w = self._pairs(self.x)[:, 0]
@@ -385,19 +369,19 @@ class KnownOneHotSystem(OneHotSystem):
 
     def _factorise(self, coupling: Coupling, lower: FloatArray, upper: FloatArray) -> BoolArray:
         self._side = coupling.known_epigraph(lower, upper)
+        self._excess = self._pairs(self.x)[:, 0].sum(axis=1) - self._masses
         return self._side.failed
 
-    def _with_masses(self, dx: FloatArray, moved: Moved, w: FloatArray | None) -> tuple[FloatArray, Moved]:
-        excess = 0.0 if w is None else w.sum(axis=1) - self._masses
-        return self._side.corrected(dx, excess).reshape(len(dx), -1), [None] * len(dx)
+    def _with_masses(self, dx: FloatArray, moved: Moved) -> tuple[FloatArray, Moved]:
+        return self._side.corrected(self._pairs(dx), self._excess).reshape(dx.shape), [None] * len(dx)
 
 
-class ExpectedLossSystem(NewtonSystem):
+class ExpectedLossSystem(SystemWithPhi):
     """``max sum loss w`` over distributions w: the largest expected loss of a fixed rule.
 
     x = w. With e = z/x and du the change of a block's weights, ``(E + G) du = right``. For the signed coding
     ``u = w_0 - w_1`` and ``E = e_0 e_1 / (e_0 + e_1)``, as for the minimax risk; for the one-hot coding every
-    class has a block of its own, with E = e. As in ``OneHotSystem`` phi is chosen so that the mass is one.
+    class has a block of its own, with E = e.
     """
 
     def __init__(self, loss: FloatArray, coding: Coding, start: FloatArray) -> None:
@@ -416,10 +400,6 @@ class ExpectedLossSystem(NewtonSystem):
         largest = (self._loss + self._of_labels(scores)).max(axis=(1, 2))
         return largest - gain, np.ones(len(gain))
 
-    def support(self) -> Support:
-        is_positive = self._by_kind(self.x > self.x.max() * self.z)[0]
-        return is_positive, np.ones_like(is_positive), np.zeros(self._n, dtype=np.bool_)
-
     def block_weights(self, dx: FloatArray) -> FloatArray:
         w = self._by_kind(dx)
         return w[:, :1] - w[:, 1:] if self._coding.n_blocks == 1 else w
@@ -433,31 +413,20 @@ class ExpectedLossSystem(NewtonSystem):
         self._residual = residual - residual.mean(axis=(1, 2), keepdims=True)
         is_signed = self._coding.n_blocks == 1
         self._side = coupling.diagonal(e[:, :1] * e[:, 1:] / (e[:, :1] + e[:, 1:]) if is_signed else e)
-        # What a change of phi by -1 does.
-        self._unit, self._unit_moved = self._dx(np.ones_like(e), np.zeros_like(scores))
+        self._set_unit(*self._dx(np.ones_like(e), np.zeros_like(scores)))
         return self._side.failed
 
     def solve(self, rhs: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
-        return self._with_mass(self._by_kind(rhs) - self._residual, multiplier_pull, 1.0 - self.x.sum(axis=1))
-
-    def respond(self, multiplier_pull: FloatArray) -> FloatArray:
-        return self._with_mass(np.zeros_like(self._ratio), multiplier_pull, np.zeros(len(multiplier_pull)))[0]
-
-    def _with_mass(
-        self, right: FloatArray, multiplier_pull: FloatArray, mass: FloatArray
-    ) -> tuple[FloatArray, Moved]:
-        """Solve with the phi at which the step adds so much mass."""
-        dx, moved = self._dx(right, multiplier_pull)
-        dphi = (dx.sum(axis=(1, 2)) - mass) / self._unit.sum(axis=(1, 2))
-        dx = dx - dphi[:, None, None] * self._unit
-        return dx.reshape(len(dx), -1), _without(dphi, self._unit_moved, moved)
+        return self._with_mass_one(*self._dx(self._by_kind(rhs) - self._residual, multiplier_pull))
 
     def _dx(self, right: FloatArray, multiplier_pull: FloatArray) -> tuple[FloatArray, Moved]:
         """Solve ``e dx + C'G C dx = right + C' multiplier_pull``."""
         if self._coding.n_blocks > 1:
-            return self._side.solve(right + multiplier_pull)
-        total = self._ratio.sum(axis=1, keepdims=True)
-        crossed = self._ratio[:, ::-1]
-        product = crossed * right
-        du, moved = self._side.solve((product[:, :1] - product[:, 1:]) / total + multiplier_pull)
-        return (crossed * du * SIGNS + right.sum(axis=1, keepdims=True)) / total, moved
+            dx, moved = self._side.solve(right + multiplier_pull)
+        else:
+            total = self._ratio.sum(axis=1, keepdims=True)
+            crossed = self._ratio[:, ::-1]
+            product = crossed * right
+            du, moved = self._side.solve((product[:, :1] - product[:, 1:]) / total + multiplier_pull)
+            dx = (crossed * du * SIGNS + right.sum(axis=1, keepdims=True)) / total
+        return dx.reshape(len(dx), -1), moved
