@@ -20,7 +20,7 @@ from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap, UnionBound
-from problems import bounds_of, coefficients_of, some_problem
+from problems import bounds_of, coefficients_of
 from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
 SETTINGS = EngineSettings("auto")

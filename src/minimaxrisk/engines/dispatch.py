@@ -9,7 +9,7 @@ import numpy as np
 
 from minimaxrisk._utils.interrupts import let_through
 from minimaxrisk.engines.cost import interior_point_demands, is_worth_exactness, refuse_too_large
-from minimaxrisk.engines.first_order import Steps, first_order
+from minimaxrisk.engines.first_order import StandstillError, Steps, first_order
 from minimaxrisk.engines.forecast import Forecast
 from minimaxrisk.engines.instance_generation import generates_instances, instance_generation
 from minimaxrisk.engines.interior_point.batch import Found, batch_size, can_share, solve_together
@@ -39,23 +39,21 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
 
     If the engine ends before it converges, the remark of the solution says why.
     """
-    solver = _solver_for(problem, settings)
-    if monitor is not None:
-        is_first_order = solver == "first-order"
-        aim = settings.first_order_gap_tol if is_first_order else settings.gap_tol
-        monitor = Forecast(monitor, aim=aim, is_geometric=not is_first_order)
+    solver, solution = _solver_for(problem, settings), None
     limit = TimeLimit(settings.max_seconds, monitor)
     settings = replace(settings, deadline=limit.deadline)
-    if solver == "interior-point":
-        solution = _by_interior_point(problem, settings, limit)
-    elif solver == "first-order":
-        solution = first_order(problem, settings, limit)
-    elif solver == "full-lp":
-        solution = full_lp(problem, problem.objective, monitor=limit, deadline=limit.deadline)
-    elif solver == "constraint-and-column-generation":
-        solution = constraint_and_column_generation(problem, settings, limit)
-    else:
-        solution = _by_constraint_generation(problem, settings, limit)
+    if solver == "first-order":
+        solution = _by_steps(problem, settings, limit)
+    if solution is None:
+        told = Forecast(limit, aim=settings.gap_tol, is_geometric=True)
+        if solver in ("interior-point", "first-order"):
+            solution = _by_interior_point(problem, settings, told)
+        elif solver == "full-lp":
+            solution = full_lp(problem, problem.objective, monitor=told, deadline=limit.deadline)
+        elif solver == "constraint-and-column-generation":
+            solution = constraint_and_column_generation(problem, settings, told)
+        else:
+            solution = _by_constraint_generation(problem, settings, told)
     # A linear program ends at the limit without a call of the monitor.
     solution.out_of_time |= limit.has_stopped or (limit.is_over and not solution.stopped)
     remarks = [solution.remark, _remark_on_auto(problem, settings, solution)]
@@ -63,20 +61,35 @@ def solve_minimax_risk(problem: Box, settings: EngineSettings, monitor: Monitor 
     return solution
 
 
-def _by_interior_point(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
+def _by_steps(problem: Box, settings: EngineSettings, monitor: Monitor) -> Solution | None:
+    """Take first-order steps; return None if nobody asked for them and they hardly advance.
+
+    Then an exact solution is worth more time than was predicted.
+    """
+    is_free = settings.solver == "auto" and not interior_point_demands(problem).are_too_large
+    told = Forecast(monitor, aim=settings.first_order_gap_tol, is_geometric=False)
+    try:
+        return first_order(problem, settings, told, gives_up=is_free)
+    except StandstillError:
+        return None
+
+
+def _by_interior_point(problem: Box, settings: EngineSettings, monitor: Monitor) -> Solution:
     """Factorise the smallest matrices, and if rounding ends that too early, the other ones.
 
     If the other ones would take much longer, return what was found.
     """
     if is_for_moment_space(problem):
-        found = moment_space(problem, settings, limit)
+        found = moment_space(problem, settings, monitor)
         is_last = found.out_of_time or most_pivots(problem) == 0
         if found.converged or found.stopped or found.interrupted or is_last:
             return found
-    return (instance_generation if generates_instances(problem) else interior_point)(problem, settings, limit)
+    return (instance_generation if generates_instances(problem) else interior_point)(
+        problem, settings, monitor
+    )
 
 
-def _by_constraint_generation(problem: Box, settings: EngineSettings, limit: TimeLimit) -> Solution:
+def _by_constraint_generation(problem: Box, settings: EngineSettings, monitor: Monitor) -> Solution:
     first = settings.initial_features
     with let_through():  # nothing is found yet
         if isinstance(first, str):
@@ -91,8 +104,8 @@ def _by_constraint_generation(problem: Box, settings: EngineSettings, limit: Tim
         epsilon=settings.epsilon,
         select=settings.select,
         max_iter=settings.max_iter,
-        monitor=limit,
-        deadline=limit.deadline,
+        monitor=monitor,
+        deadline=settings.deadline,
     )
 
 

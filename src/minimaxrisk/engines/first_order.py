@@ -55,6 +55,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.interrupts import let_through
+from minimaxrisk.engines.cost import RATES, gap_of_standstill
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
     EngineSettings,
@@ -327,15 +328,30 @@ def spectral_norm(features: Products, weights: FloatArray, n_iterations: int = 1
     return float(np.sqrt(square)) if square > 0.0 else 1.0
 
 
+class StandstillError(RuntimeError):
+    """The steps hardly advance."""
+
+
 def first_order(
-    problem: Box, settings: EngineSettings, monitor: Monitor | None = None, *, clears: bool = True
+    problem: Box,
+    settings: EngineSettings,
+    monitor: Monitor | None = None,
+    *,
+    clears: bool = True,
+    gives_up: bool = False,
 ) -> Solution:
     """Solve to a certified gap of ``settings.first_order_gap_tol``, and clear small coefficients if asked to.
 
-    The pair returned is the best one certified, whichever way the loop ends.
+    The pair returned is the best one certified, whichever way the loop ends. With ``gives_up`` steps that
+    hardly advance raise ``StandstillError`` early.
     """
     steps = Steps(problem, monitor)
     tolerance = max(settings.first_order_gap_tol, SMALLEST_GAP)
+    if gives_up:
+        steps.run(tolerance, RATES.trial)
+        is_over = steps.best.stopped or steps.best.interrupted
+        if not is_over and steps.best.gap > max(tolerance, gap_of_standstill()):
+            raise StandstillError
     steps.run(tolerance, Steps.BUDGET if settings.max_iter is None else settings.max_iter)
     found = steps.settled()
     found.converged = found.gap <= tolerance
