@@ -4,8 +4,6 @@
 if there is an intercept. It is never written down: products are taken with X, and what mean and factor change
 is put right in the result. Such a product loses as many digits as the mean of a column is larger than its
 deviation, so that large means are subtracted before (``MatrixHints.largest_mean``).
-
-``AveragedFeatures`` are means of instances, ``S Psi`` with the shares S of the instances in each mean.
 """
 
 from __future__ import annotations
@@ -79,10 +77,10 @@ class Standardised:
     n_passes: int = 0
 
     @classmethod
-    def of_values(cls, values: FloatArray) -> Standardised:
-        """Features that are written down, in this process."""
-        d = values.shape[1]
-        return cls(StoredMatrix.of_values(values), None, np.zeros(d), np.ones(d), has_intercept=False)
+    def of_matrix(cls, matrix: Matrix) -> Standardised:
+        """Features that are the columns of a matrix as they are."""
+        d = matrix.shape[1]
+        return cls(matrix, None, np.zeros(d), np.ones(d), has_intercept=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -326,16 +324,17 @@ class Standardised:
             values[len(after) :, self.lead :] -= to_numpy(self.inside)
         values[len(after) :, self.lead :] -= to_numpy(self.shift)
         values[len(after) :, self.lead :] *= to_numpy(self.factor)
-        return Standardised.of_values(values)
+        return Standardised.of_matrix(StoredMatrix.of_values(values))
 
-    def averaged(self, shares: sparse.csr_array) -> Standardised | AveragedFeatures:
-        """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
+    def averaged(self, shares: sparse.csr_array, *, are_means: bool = True) -> Standardised:
+        """Each row of ``shares`` (u x n) times the instances; for means the rows sum to one."""
         n_rows = self.matrix.shape[0]
         place = np.arange(n_rows) if self.rows is None else self.rows
         entries = (shares.data, place[shares.indices], shares.indptr)
-        mixed = self.matrix.mix(sparse.csr_array(entries, shape=(shares.shape[0], n_rows)))
+        lifted = sparse.csr_array(entries, shape=(shares.shape[0], n_rows))
+        mixed = self.matrix.mix(lifted) if are_means else None
         if mixed is None:
-            return AveragedFeatures(self, shares)
+            return Standardised.of_matrix(MeansOfInstances(self, shares))
         self.n_passes += 1
         return replace(self, matrix=mixed, rows=None, n_passes=0)
 
@@ -381,12 +380,9 @@ class Standardised:
         return total
 
 
-@dataclass
-class AveragedFeatures:
-    """Features of means, each of which is a row of ``shares`` (u x n) times the features of the instances.
-
-    Shares of groups with several labels have signs and need not sum to one.
-    """
+@dataclass(frozen=True)
+class MeansOfInstances(Matrix):
+    """Rows of ``shares`` (u x n) times the features, computed where they are read, in this process."""
 
     features: Standardised
     shares: sparse.csr_array
@@ -395,33 +391,28 @@ class AveragedFeatures:
     def shape(self) -> tuple[int, int]:
         return self.shares.shape[0], self.features.shape[1]
 
-    def correlate(self, block_weights: FloatArray) -> FloatArray:
-        return self.features.correlate(block_weights @ self.shares)
+    def left(self, weights: Any, shift: Any | None = None, *, alike: bool = False) -> FloatArray:
+        return self.features.correlate(weights @ self.shares)
 
-    def largest_deviations(
-        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
-    ) -> FloatArray:
-        """Those of the instances, whose weights are those of the means times the shares."""
-        flat = weights.reshape(-1, weights.shape[2]) @ self.shares
-        lifted = flat.reshape(*weights.shape[:2], -1)
-        return self.features.largest_deviations(lifted, sums, tau, inverse)
+    def right(self, coefficients: FloatArray, columns: IntArray, shift: FloatArray | None) -> FloatArray:
+        return np.asarray(self.features.combine_some(columns, coefficients) @ self.shares.T)
 
-    def means_of(self, function: Function, weights: FloatArray) -> FloatArray:
-        return np.concatenate([weights @ function(block) for _, block in self._groups()], axis=1)
+    def columns(self, indices: IntArray) -> FloatArray:
+        return np.asarray(self.shares @ self.features.columns(indices))
 
-    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        shape = (len(p_hats[0]), self.shape[1])
-        found = [ClassMoments(p_hat.sum(axis=1), np.empty(shape), np.empty(shape)) for p_hat in p_hats]
-        for part, block in self._groups():
-            for p_hat, moments in zip(p_hats, found, strict=True):
-                moments.mean[:, part], moments.variance[:, part] = within_class_moments(block, p_hat)
-        return found
+    def rows_at(self, indices: IntArray) -> FloatArray:
+        return self.columns(np.arange(self.shape[1]))[indices]
 
-    def _groups(self) -> Iterator[tuple[slice, FloatArray]]:
+    def reduce(
+        self, functions: Sequence[Function], weights: Any, shift: Any, factor: Any, *, alike: bool = False
+    ) -> list[FloatArray]:
         self.features.n_passes += 1
+        found = np.empty((len(functions), len(weights), self.shape[1]))
         for part in column_groups(self.shape[1], self.features.shape[0]):
-            columns = self.features.columns(np.arange(part.start, part.stop))
-            yield part, np.asarray(self.shares @ columns)
+            block = self.columns(np.arange(part.start, part.stop))
+            for total, function in zip(found, functions, strict=True):
+                total[:, part] = weights @ function((block - shift[part]) * factor[part])
+        return list(found)
 
 
 def lifted_to_rows(weights: FloatArray, rows: IntArray | None, n_rows: int) -> FloatArray:
