@@ -16,7 +16,6 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import (
-    BoolArray,
     FloatArray,
     IntArray,
     asarray_like,
@@ -153,19 +152,12 @@ class Standardised:
         self.n_passes += 1
         return self.matrix.left(self.on_device(lifted), self.inside, alike=True)
 
-    def standardised(self, products: Any, block_weights: FloatArray, out: FloatArray | None = None) -> Any:
+    def standardised(self, products: Any, block_weights: FloatArray) -> Any:
         """What products of ``X - 1 inside'`` are as products of the features; the argument is changed."""
-        mass = block_weights.sum(axis=1, keepdims=True)
-        if not isinstance(products, np.ndarray):
-            there = self.on_device(mass)
-            found = (products - there * self.shift) * self.factor
-            return concatenated([there, found]) if self.has_intercept else found
+        mass = self.on_device(block_weights.sum(axis=1, keepdims=True))
         products -= mass * self.shift
-        if out is None:
-            out = np.empty((len(mass), self.shape[1]))
-        np.multiply(products, self.factor, out=out[:, self.lead :])
-        out[:, : self.lead] = mass
-        return out
+        products *= self.factor
+        return concatenated([mass, products]) if self.has_intercept else products
 
     def lifted(self, weights: FloatArray) -> FloatArray:
         """Weights of instances (R x n) as weights of the rows of X."""
@@ -261,31 +253,20 @@ class Standardised:
 
     def columns_on_device(self, indices: IntArray, unit: FloatArray | float = 1.0) -> Any:
         """Some columns of a matrix that is not sparse, each times a unit."""
-        inner, is_one = indices, None
-        if self.has_intercept and not indices.all():
-            is_one = indices == 0
-        if self.has_intercept:
-            inner = np.maximum(indices - 1, 0)
-        raw = self.matrix.columns(inner)
-        if not isinstance(raw, np.ndarray):
-            return self._columns_there(raw, inner, is_one, self.on_device(unit * np.ones(len(indices))))
-        values = raw.T if self.rows is None else raw.T.take(self.rows, axis=1, mode="clip")
+        is_one = indices < self.lead  # the intercept; any column serves for its values
+        inner = np.maximum(indices - self.lead, 0)
+        values = self.matrix.columns(inner).T  # which lie row by row
+        xp, place = namespace_of(values), self.on_device(inner)
+        if self.rows is not None:
+            values = xp.take(values, self.on_device(self.rows), axis=1)
         if self.inside is not None:
-            values -= self.inside[inner, None]
-        values -= self.shift[inner, None]
-        values *= (self.factor[inner] * unit)[:, None]
-        if is_one is not None:
-            values[is_one] = (unit * np.ones(len(indices)))[is_one, None]
+            values -= xp.take(self.inside, place)[:, None]
+        values -= xp.take(self.shift, place)[:, None]
+        unit = unit * np.ones(len(indices))
+        values *= (xp.take(self.factor, place) * self.on_device(unit))[:, None]
+        for i in np.flatnonzero(is_one).tolist():
+            values[i, :] = unit[i]
         return values.T
-
-    def _columns_there(self, raw: Any, inner: IntArray, is_one: BoolArray | None, unit: Any) -> Any:
-        """The same on a device, without a number that comes to this process."""
-        xp, place = namespace_of(raw), self.on_device(inner)
-        values = raw if self.rows is None else xp.take(raw, self.on_device(self.rows), axis=0)
-        if self.inside is not None:
-            values = values - xp.take(self.inside, place)
-        values = (values - xp.take(self.shift, place)) * (xp.take(self.factor, place) * unit)
-        return values if is_one is None else xp.where(asarray_like(raw, is_one), unit, values)
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
