@@ -11,7 +11,7 @@ from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.matrices import dense, scaling
 from minimaxrisk.matrices.dense import StoredMatrix
 from minimaxrisk.matrices.matrix import Matrix
-from minimaxrisk.matrices.scaling import PartOfRows, Scaling, features_of, standardise, standardise_parts
+from minimaxrisk.matrices.scaling import PartOfRows, features_of, standardise, standardise_parts
 
 N, D, K = 60, 40, 3
 
@@ -69,7 +69,7 @@ def in_place(X, rows, p_hat, **options):
 
 
 def by_rows(X, rows, p_hat, *, standardize, fit_intercept):
-    return standardise(ListOfRows(X), rows, p_hat, Scaling(standardize, fit_intercept))
+    return standardise(ListOfRows(X), PartOfRows(rows, p_hat), centre=standardize, fit_intercept=fit_intercept)
 
 
 def of_sparse(X, rows, p_hat, **options):

@@ -51,7 +51,6 @@ class StoredMatrix(Matrix):
             can_share=self.is_copy,
             has_parts=True,
             has_rough_passes=is_single and not self.is_copy,
-            can_underflow=self.data.dtype == np.float64,
             labellings_per_pass=8 if self.is_copy else 1,
         )
 

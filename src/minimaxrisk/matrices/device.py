@@ -124,7 +124,6 @@ class DeviceMatrix(Matrix):
     hints = MatrixHints(
         can_share=True,
         has_parts=True,
-        largest_mean=0.0,
         drawn_elements=1 << 26,
         pass_rates=PassRates(2e-4, 3e-11, 3e-12),
     )

@@ -25,9 +25,7 @@ MOST_KEPT = 0.5
 class SparseMatrix(Matrix):
     """A sparse matrix whose means are not large, held column by column or row by row."""
 
-    hints = MatrixHints(
-        is_sparse=True, can_underflow=False, largest_mean=np.inf, pass_rates=PassRates(0.0, 0.0, 2.5e-9)
-    )
+    hints = MatrixHints(is_sparse=True, pass_rates=PassRates(0.0, 0.0, 2.5e-9))
 
     values: sparse.csc_array | sparse.csr_array
 
