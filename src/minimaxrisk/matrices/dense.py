@@ -136,12 +136,7 @@ class StoredMatrix(Matrix):
     def compact(self, rows: IntArray) -> StoredMatrix | None:
         if not self.is_copy:
             return None
-        by_column = self.data.values.T
-        copy = np.empty((len(by_column), len(rows)))
-        # Whole columns lie together.
-        for part in slices_of(slice(0, len(copy)), max(1, PIECE_ELEMENTS // by_column.shape[1])):
-            by_column[part].take(rows, axis=1, out=copy[part], mode="clip")
-        return StoredMatrix.of_values(copy.T)
+        return StoredMatrix.of_values(self.data.values.T.take(rows, axis=1).T)
 
 
 def copy_of(X: Table, rows: IntArray) -> StoredMatrix:
@@ -157,12 +152,10 @@ def copy_of(X: Table, rows: IntArray) -> StoredMatrix:
             used = place[part] >= 0
             out[place[part][used], columns] = block[used]
         data.is_finite = True
-        return StoredMatrix.of_values(out)
-    data.check_finite()
-    for columns in column_blocks(data.shape[1], len(rows)):
-        height = max(1, PIECE_ELEMENTS // (columns.stop - columns.start))
-        for some in slices_of(slice(0, len(rows)), height):
-            out[some, columns] = data.values[:, columns][places[some]]
+    else:
+        data.check_finite()
+        for columns in slices_of(slice(0, data.shape[1]), max(FEWEST_COLUMNS, PIECE_ELEMENTS // len(rows))):
+            out[:, columns] = data.values[:, columns][places]
     return StoredMatrix.of_values(out)
 
 
