@@ -69,7 +69,9 @@ def in_place(X, rows, p_hat, **options):
 
 
 def by_rows(X, rows, p_hat, *, standardize, fit_intercept):
-    return standardise(ListOfRows(X), PartOfRows(rows, p_hat), centre=standardize, fit_intercept=fit_intercept)
+    return standardise(
+        ListOfRows(X), PartOfRows(rows, p_hat), centre=standardize, fit_intercept=fit_intercept
+    )
 
 
 def of_sparse(X, rows, p_hat, **options):

@@ -34,6 +34,7 @@ from minimaxrisk._utils.arrays import (
 from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.matrices.working_rows import Rows
 
+
 @dataclass(frozen=True)
 class WorkingSet:
     """Some moment constraints of a problem, with their columns in units of their radii."""

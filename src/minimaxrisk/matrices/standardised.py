@@ -18,7 +18,6 @@ from scipy import sparse
 from minimaxrisk._utils.arrays import (
     FloatArray,
     IntArray,
-    asarray_like,
     concatenated,
     entries_at,
     namespace_of,
