@@ -91,7 +91,7 @@ def test_answers_are_those_of_the_copy(elsewhere, fit_intercept, standardize):
     pairs = [
         (their_scale.shift, scale.shift),
         (their_scale.scale, scale.scale),
-        (to_numpy(there.correlate_roughly(v)), copied.correlate(v)),
+        (to_numpy(there.correlate_on_device(v, roughly=True)), copied.correlate(v)),
         (there.shifted_columns(some)[0].toarray(), copied.columns(some)),
     ]
     for found, wanted in pairs:

@@ -168,7 +168,7 @@ def test_answers_are_those_of_the_definition(container, kind):
     first[:, 0] = 1.0
     pairs = {
         "correlate": (features.correlate(V), V @ Z),
-        "correlate many": (features.correlate_many(V), V @ Z),
+        "correlate many": (features.correlate_on_device(V, alike=True), V @ Z),
         "combine": (features.combine(M), M @ Z.T),
         "combine few": (features.combine(sparse_M), sparse_M @ Z.T),
         "combine some": (features.combine_some(few, M[:, few]), M[:, few] @ Z[:, few].T),
@@ -275,7 +275,7 @@ def test_rough_passes_have_the_digits_of_the_data():
     X = rng.standard_normal((N, D)).astype(np.float32)
     features, _, _ = in_place(X, rows, p_hat, standardize=True, fit_intercept=True)
     V = rng.standard_normal((1, len(rows)))
-    difference = np.abs(features.correlate_roughly(V) - features.correlate(V)).max()
+    difference = np.abs(features.correlate_on_device(V, roughly=True) - features.correlate(V)).max()
     assert features.has_rough_passes
     assert 0.0 < difference < 1e-4
 
@@ -284,7 +284,9 @@ def test_a_row_of_many_does_not_depend_on_the_others():
     rng, _, rows, p_hat = a_sample()
     features, _, _ = copied(rng.standard_normal((N, D)), rows, p_hat, standardize=True, fit_intercept=True)
     V = rng.standard_normal((50, len(rows)))
-    every = features.correlate_many(V)
+    every = features.correlate_on_device(V, alike=True)
     for i in (0, 7, 31):
-        np.testing.assert_array_equal(features.correlate_many(V[i : i + 3]), every[i : i + 3])
+        np.testing.assert_array_equal(
+            features.correlate_on_device(V[i : i + 3], alike=True), every[i : i + 3]
+        )
     assert isinstance(features.matrix, StoredMatrix)

@@ -60,7 +60,7 @@ class StreamedArray:
             yield from self._sent(parts)
 
     def _sent(self, parts: list[slice]) -> Iterator[tuple[slice, Any]]:
-        """Copies of parts of the columns on the device; of memory that is not pinned, by way of pinned blocks."""
+        """Copies of parts of the columns on the device, by way of pinned blocks."""
         import torch  # noqa: PLC0415
 
         # The memory of a column-major part is contiguous as a whole, that of the others row by row.

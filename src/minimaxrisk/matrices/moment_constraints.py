@@ -139,10 +139,8 @@ class MomentConstraints:
                     for i, (each, weights) in enumerate(every)
                 ]
             )
-        elif self.is_exact:
-            found = features[0].correlate_on_device(block_weights[0])
         else:
-            found = features[0].correlate_roughly(block_weights[0])
+            found = features[0].correlate_on_device(block_weights[0], roughly=not self.is_exact)
         found = self._xp.reshape(found, self._lam.shape)
         found /= self._lam
         return found

@@ -3,14 +3,14 @@
 ``Standardised`` is the matrix ``Psi = (X - 1 mean') diag(factor)`` on some rows of X, behind a column of ones
 if there is an intercept. It is never written down: products are taken with X, and what mean and factor change
 is put right in the result. Such a product loses as many digits as the mean of a column is larger than its
-deviation, so that large means are subtracted before (``MatrixHints.largest_mean``).
+deviation, so that large means are subtracted before (``inside``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -32,17 +32,6 @@ from minimaxrisk.matrices.working_rows import DenseRows, Rows, rows_of_shifted
 
 # Entries gathered at a time, where columns are read one group after the other.
 GROUP_ELEMENTS = 1 << 21
-
-
-class Products(Protocol):
-    """The two products of the features, as ``Standardised`` has them."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    def correlate(self, block_weights: FloatArray, /) -> FloatArray: ...
-
-    def combine(self, coefficients: FloatArray, /) -> FloatArray: ...
 
 
 @dataclass
@@ -109,7 +98,7 @@ class Standardised:
 
     @property
     def has_rough_passes(self) -> bool:
-        """Whether ``correlate_roughly`` takes less time than ``correlate``."""
+        """Whether rough passes take less time."""
         return self.matrix.hints.has_rough_passes
 
     @property
@@ -121,28 +110,24 @@ class Standardised:
         """An array of this process, copied to where the features are."""
         return self.matrix.on_device(values)
 
-    # ------------------------------------------------------------------------------------------ products
+    # Products.
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         """``V Psi``: every column's product with each row of ``V`` (B x n), in one pass (B x d)."""
         return to_numpy(self.correlate_on_device(block_weights))
 
-    def correlate_on_device(self, block_weights: FloatArray) -> Any:
-        return self._correlated(block_weights, self.lifted(block_weights), alike=False)
+    def correlate_on_device(
+        self, block_weights: FloatArray, *, roughly: bool = False, alike: bool = False
+    ) -> Any:
+        """``correlate`` where the data are.
 
-    def correlate_roughly(self, block_weights: FloatArray) -> Any:
-        """``correlate_on_device`` with no more digits than the data have, where that is faster."""
-        lifted = self.lifted(block_weights)
-        if self.has_rough_passes:
-            lifted = lifted.astype(np.float32)
-        return self._correlated(block_weights, lifted, alike=False)
-
-    def correlate_many(self, weights: FloatArray) -> Any:
-        """``correlate_on_device`` where no row depends on the others, for any number of rows."""
-        return self._correlated(weights, self.lifted(weights), alike=True)
-
-    def _correlated(self, block_weights: FloatArray, lifted: FloatArray, *, alike: bool) -> Any:
+        Roughly: with no more digits than the data have, where that is faster. Alike: no row depends on the
+        others, for any number of rows.
+        """
         self.n_passes += 1
+        lifted = self.lifted(block_weights)
+        if roughly and self.has_rough_passes:
+            lifted = lifted.astype(np.float32)
         products = self.matrix.left(self.on_device(lifted), self.inside, alike=alike)
         return self.standardised(products, block_weights)
 
@@ -199,7 +184,7 @@ class Standardised:
             found.append(to_numpy(xp.maximum(xp.max(draws, axis=2), -xp.min(draws, axis=2))))
         return np.concatenate(found)
 
-    # ------------------------------------------------------------------------------------------- moments
+    # Moments.
 
     def means_of(self, function: Function, weights: FloatArray) -> FloatArray:
         """``sum_i weights_ri function(psi_ij)`` for each row of weights (R x n), in one pass (R x d)."""
@@ -225,23 +210,20 @@ class Standardised:
             # The subtraction loses digits where a column hardly varies within a class.
             xp = namespace_of(mean)
             is_lossy = xp.any(moments.variance < ENOUGH_VARIANCE * mean * mean, axis=0)
-            self._take_accurately(moments, np.flatnonzero(to_numpy(is_lossy)), p_hat)
+            lossy = np.flatnonzero(to_numpy(is_lossy))
+            for part in column_groups(len(lossy), self.matrix.shape[0]):
+                accurate = self.class_moments_of(lossy[part] + self.lead, p_hat)
+                put_columns(moments.mean, lossy[part], accurate.mean)
+                put_columns(moments.variance, lossy[part], accurate.variance)
             found.append(moments.with_intercept() if self.has_intercept else moments)
         return found
-
-    def _take_accurately(self, moments: ClassMoments, inner: IntArray, p_hat: FloatArray) -> None:
-        """Replace the moments of some columns of X by those of the columns themselves."""
-        for part in column_groups(len(inner), self.matrix.shape[0]):
-            accurate = self.class_moments_of(inner[part] + self.lead, p_hat)
-            put_columns(moments.mean, inner[part], accurate.mean)
-            put_columns(moments.variance, inner[part], accurate.variance)
 
     def class_moments_of(self, columns: IntArray, p_hat: FloatArray) -> ClassMoments:
         """Accurate moments of some columns, which are gathered."""
         mean, variance = within_class_moments(self.columns(columns), p_hat)
         return ClassMoments(p_hat.sum(axis=1), self.on_device(mean), self.on_device(variance))
 
-    # ---------------------------------------------------------------------------------- columns and rows
+    # Columns and rows.
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Some columns as a dense n x c array."""
@@ -323,7 +305,7 @@ class Standardised:
         compact = None if self.rows is None else self.matrix.compact(self.rows)
         return self if compact is None else replace(self, matrix=compact, rows=None, n_passes=0)
 
-    # ------------------------------------------------------------------------------------- for some solvers
+    # For some solvers.
 
     def by_row(self) -> Standardised | None:
         """The same features held row by row; None where that is no faster to choose rows from."""
@@ -405,7 +387,7 @@ def lifted_to_rows(weights: FloatArray, rows: IntArray | None, n_rows: int) -> F
 
 
 def squared_norm(
-    features: Products, start: FloatArray, n_iterations: int, weights: FloatArray | float = 1.0
+    features: Standardised, start: FloatArray, n_iterations: int, weights: FloatArray | float = 1.0
 ) -> float:
     """The largest eigenvalue of ``D Psi Psi'D``, by power iterations from ``start`` (1 x n).
 

@@ -98,7 +98,7 @@ def signed_moments(
     ``Phi^2 = Psi^2`` whatever the label, so that ``sigma^2 = m - tau^2`` with the same m for all labellings.
     Columns where that would lose digits are looked at once more.
     """
-    tau = features.correlate_many(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]))
+    tau = features.correlate_on_device(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]), alike=True)
     square, xp = asarray_like(tau, features.means_of(_square, mass[None])), namespace_of(tau)
     variance = square - tau * tau
     is_lossy = variance < ENOUGH_VARIANCE * square
