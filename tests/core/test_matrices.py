@@ -92,7 +92,6 @@ def small_blocks(monkeypatch):
     for name in ("BLOCK_ELEMENTS", "BLOCK_ON_DISK"):
         monkeypatch.setattr(f"minimaxrisk._utils.stored_tables.{name}", 700)
     monkeypatch.setattr("minimaxrisk._utils.stored_tables.FEWEST_ROWS", 13)
-    monkeypatch.setattr(dense, "PIECE_ELEMENTS", 400)
 
 
 def a_sample(seed=0):

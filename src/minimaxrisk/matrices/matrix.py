@@ -20,17 +20,11 @@ Function: TypeAlias = Callable[[Any], Any]
 
 
 class PassRates(NamedTuple):
-    """Seconds that the two products of a first-order step take on one core.
-
-    In memory 2000 x 5000 took 15 ms with one block of coefficients and 35 ms with ten.
-    """
+    """Seconds that the two products of a first-order step take on one core, measured in memory."""
 
     latency: float = 0.0  # alone
     entry: float = 1e-9  # for each stored entry
     product: float = 3e-10  # for each stored entry and block
-
-
-IN_MEMORY = PassRates()
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class MatrixHints:
     has_rough_passes: bool = False  # products with weights in single precision take less time
     labellings_per_pass: int = 1  # how many labellings of the rows are best posed together
     drawn_elements: int = 1 << 21  # numbers held at a time where draws of weights are multiplied
-    pass_rates: PassRates = IN_MEMORY
+    pass_rates: PassRates = PassRates()
 
 
 class Matrix(Protocol):
