@@ -27,6 +27,9 @@ class PassRates(NamedTuple):
     product: float = 3e-10  # for each stored entry and block
 
 
+IN_MEMORY = PassRates()
+
+
 @dataclass(frozen=True)
 class MatrixHints:
     """What a solver may know about a container, beside its answers."""
@@ -37,7 +40,7 @@ class MatrixHints:
     has_rough_passes: bool = False  # products with weights in single precision take less time
     labellings_per_pass: int = 1  # how many labellings of the rows are best posed together
     drawn_elements: int = 1 << 21  # numbers held at a time where draws of weights are multiplied
-    pass_rates: PassRates = PassRates()
+    pass_rates: PassRates = IN_MEMORY
 
 
 class Matrix(Protocol):

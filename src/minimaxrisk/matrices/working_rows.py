@@ -21,7 +21,7 @@ from scipy.linalg.blas import dgemm, dsyr2, dsyrk
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 
-# Time of a pair of stored entries in SciPy's sparse product, in units of a pair in BLAS's dense one: measured.
+# Time of a pair of stored entries in SciPy's sparse product, in units of a pair in BLAS's dense one.
 COST_OF_A_PAIR = 120.0
 
 
