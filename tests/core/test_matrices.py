@@ -177,6 +177,8 @@ def test_answers_are_those_of_the_definition(container, kind):
     wanted = Definition(X[rows], p_hat, **options)
     Z, n, atol = wanted.Z.astype(float), len(rows), 1e-14 * wanted.lost
     V, M, few = rng.standard_normal((K, n)), rng.standard_normal((2, D + 1)), np.array([0, 3, 17, 30])
+    signed = rng.standard_normal((5, n))
+    mixed = features.averaged(sparse.csr_array(signed), are_means=False)
     sparse_M = M * (rng.random(D + 1) < 0.2)
     shares = sparse.csr_array(rng.dirichlet(np.ones(n), 5))
     other = rng.dirichlet(np.ones(K * n)).reshape(K, n)
@@ -196,6 +198,16 @@ def test_answers_are_those_of_the_definition(container, kind):
         "working rows": (features.working_rows(few, units)[np.arange(4)], (Z[:, few] * units).T),
         "gram": (features.gram(np.linspace(0, 1, D + 1)), (Z * np.linspace(0, 1, D + 1) ** 2) @ Z.T),
         "averaged": (features.averaged(shares).correlate(V[:, :5]), V[:, :5] @ shares @ Z),
+        "mixed": (mixed.correlate(V[:, :5]), V[:, :5] @ signed @ Z),
+        "scores of mixed": (mixed.combine(M), M @ (signed @ Z).T),
+        "means of mixed": (
+            mixed.means_of(lambda values: values * values, V[:, :5]),
+            V[:, :5] @ (signed @ Z) ** 2,
+        ),
+        "some mixed rows": (
+            mixed.some_rows(few[:2], after=M).columns(few)[2:],
+            (signed @ Z)[few[:2]][:, few],
+        ),
         "some rows": (
             features.some_rows(np.array([2, 0]), after=first).columns(np.arange(D + 1)),
             np.vstack([first, Z[[2, 0]]]),
