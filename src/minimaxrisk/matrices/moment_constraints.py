@@ -112,7 +112,7 @@ class MomentConstraints:
         """Take the position of the empirical distribution, or one with these deviations from tau."""
         self._position = 0.0 * self._lam if deviations is None else deviations / self._lam
         self._direction = self._position
-        self._nearness = self._xp.abs(self._position)
+        self._nearness = self._position * self._position
 
     def deviations(self) -> Any:
         """Where the iterates are, ``E_w Phi - tau``, in the form that ``begin`` takes."""
@@ -165,10 +165,16 @@ class MomentConstraints:
         the step was a constraint that the working set did not know of, and its neighbours would stop the
         next one.
         """
-        ahead = self._position + self._direction
-        self._direction *= asarray_like(self._lam, lengths)
-        self._position += self._direction
-        self._nearness = self._xp.maximum(self._xp.abs(ahead), self._xp.abs(self._position))
+        # In place: new arrays with a number per component take longer than what is done with them.
+        nearness, direction = self._nearness, self._direction
+        nearness[...] = self._position
+        nearness += direction
+        nearness *= nearness
+        direction *= asarray_like(self._lam, lengths)
+        self._position += direction
+        direction[...] = self._position
+        direction *= direction
+        self._nearness = self._xp.maximum(nearness, direction)
 
     def nearest(self, k: int, besides: Sequence[IntArray]) -> list[IntArray]:
         """The k constraints of each problem that are nearest, and those of the components ``besides``.
