@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from minimaxrisk import MinimaxRiskClassifier, error_bound
-from minimaxrisk._utils.arrays import to_numpy
 from minimaxrisk.engines.dispatch import approach_minimax_risks
 from minimaxrisk.engines.paper import by_correlation, constraint_generation
 from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
@@ -77,49 +75,6 @@ def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):
 def excess_on(model, X):
     """Mean of ``(d_x - 1)_+`` over instances: what the proof of R* misses there."""
     return float(excess_of_randomized_rule(model._fitted_rule(), check_new_data(model, X)).mean())
-
-
-def bell(values):
-    """A function that is not zero at zero, of arrays of any library."""
-    return 1.0 / (1.0 + values**2)
-
-
-def questions(features, rng, p_hat):
-    """Everything that a container of two classes can be asked."""
-    n, d = features.shape
-    v, mu = rng.normal(size=(3, n)), rng.normal(size=(3, d))
-    few, some = np.where(np.arange(d) % 9 == 0, mu, 0.0), np.array([d - 1, 0, 3, 40, 41, 3])
-    shares = sparse.csr_array(p_hat / p_hat.sum(axis=1, keepdims=True))
-    moments, averaged = features.class_moments([p_hat])[0], features.averaged(shares)
-    (of_means,) = averaged.class_moments([np.diag([0.4, 0.6])])
-    return [
-        features.correlate(v),
-        features.combine(mu),
-        features.combine(few),
-        features.means_of(abs, v),
-        features.means_of(bell, v),
-        features.columns(some),
-        averaged.columns(some),
-        averaged.correlate(v[:, :2]),
-        averaged.combine(few),
-        averaged.means_of(bell, v[:, :2]),
-        averaged.some_rows(np.array([1, 1, 0]), after=mu[:2]).columns(some),
-        averaged.averaged(sparse.csr_array([[0.5, 0.5]])).columns(some),
-        of_means.mean,
-        features.some_rows(np.array([4, 1]), after=mu[:2]).columns(some),
-        moments.mean,
-        moments.variance,
-    ]
-
-
-def assert_same_answers(one, other, instances, **tolerances):
-    """Of two pairs of features and moments."""
-    answers = [
-        [*questions(features, np.random.default_rng(2), instances.p_hat), moments.mean, moments.variance]
-        for features, moments in (one, other)
-    ]
-    for found, wanted in zip(*answers, strict=True):
-        np.testing.assert_allclose(to_numpy(found), to_numpy(wanted), **tolerances)
 
 
 def changed_a_little(value):  # noqa: PLR0911

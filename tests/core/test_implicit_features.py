@@ -1,11 +1,9 @@
 """Float32 without a copy: the answers of the container are those of the float64 copy."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.matrices import dense
 from minimaxrisk.matrices.standardised import Standardised
 
@@ -60,44 +58,14 @@ def test_constants_are_not_too_many_columns_far_from_zero():
 
 def test_what_was_proven_roughly_does_not_count(no_copies, monkeypatch):
     """Passes that are wrong by a fifth lead astray, but nothing that they say is reported."""
-    rough = Standardised.correlate_roughly
-    monkeypatch.setattr(Standardised, "correlate_roughly", lambda self, v: 0.8 * rough(self, v))
+    correlate = Standardised.correlate_on_device
+
+    def misleading(self, v, *, roughly=False, alike=False):
+        return (0.8 if roughly else 1.0) * correlate(self, v, roughly=roughly, alike=alike)
+
+    monkeypatch.setattr(Standardised, "correlate_on_device", misleading)
     X, y, _ = a_study(np.random.default_rng(0), n=40, d=200)
     exact = MinimaxRiskClassifier().fit(X.astype(np.float64), y).worst_case_error_
     misled = MinimaxRiskClassifier().fit(X, y)
     assert misled.worst_case_error_ == pytest.approx(exact, abs=1e-7)
     assert all(record["lower"] <= exact + 1e-12 for record in misled.history_)
-
-
-@pytest.fixture
-def wide_float32(monkeypatch):
-    """As many entries as float64 is copied at, which float32 is not."""
-    random = np.random.default_rng(0)
-    X, y = random.standard_normal((160, 50_000), dtype=np.float32), np.arange(160) % 2
-    X[y == 1, :20] += 1.0
-    monkeypatch.setattr(dense, "LARGE", X.size)
-    return X, y
-
-
-def peak_of(function):
-    tracemalloc.start()
-    found = function()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return found, peak
-
-
-@pytest.mark.filterwarnings("ignore:.* seen by all members")
-def test_memory_of_a_fit_and_of_an_ensemble(wide_float32):
-    """Less than X beside it: a float64 copy would be twice as large."""
-    X, y = wide_float32
-    plain, peak = peak_of(lambda: MinimaxRiskClassifier().fit(X, y))
-    assert peak < 0.6 * X.nbytes
-    copied, peak = peak_of(lambda: MinimaxRiskClassifier(copy=True).fit(X, y))
-    assert peak > 2.0 * X.nbytes
-    assert plain.worst_case_error_ == pytest.approx(copied.worst_case_error_, abs=1e-9)
-    # A member's part holds four fifths of the rows. The ball reads blocks that are as large as this X.
-    ensemble = MinimaxRiskEnsembleClassifier(n_estimators=2, ball=False, random_state=0)
-    fitted, peak = peak_of(lambda: ensemble.fit(X, y))
-    assert peak < 1.2 * X.nbytes
-    assert fitted.worst_case_error_ < 0.5

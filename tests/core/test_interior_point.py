@@ -16,7 +16,7 @@ from minimaxrisk.engines.interior_point.step import step
 from minimaxrisk.engines.interior_point.systems import OneHotSystem, SignedSystem
 from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.engines.solution import EngineSettings
-from minimaxrisk.matrices.moment_constraints import moment_constraints_of
+from minimaxrisk.matrices.moment_constraints import MomentConstraints
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.problem import upper_bound
 from problems import problem_of, some_problem
@@ -28,7 +28,7 @@ SETTINGS = EngineSettings("interior-point")
 
 
 def all_constraints(problem):
-    constraints = moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
+    constraints = MomentConstraints([problem.features], [problem.tau], [problem.lam], in_batch=False)
     constraints.begin()
     return constraints.working_set(0, np.arange(problem.n_components))
 

@@ -7,11 +7,12 @@ import pytest
 from scipy import sparse
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, permutation_test, verify
-from minimaxrisk._utils.stored_tables import StoredArray, Table
-from minimaxrisk.matrices import dense, scaling
+from minimaxrisk._utils.arrays import to_numpy
+from minimaxrisk.matrices import scaling
 from minimaxrisk.matrices.dense import StoredMatrix
+from minimaxrisk.matrices.device import DeviceMatrix
 from minimaxrisk.matrices.matrix import Matrix
-from minimaxrisk.matrices.scaling import PartOfRows, Scaling, features_of, standardise, standardise_parts
+from minimaxrisk.matrices.scaling import PartOfRows, features_of, standardise, standardise_parts
 
 N, D, K = 60, 40, 3
 
@@ -69,7 +70,9 @@ def in_place(X, rows, p_hat, **options):
 
 
 def by_rows(X, rows, p_hat, *, standardize, fit_intercept):
-    return standardise(ListOfRows(X), rows, p_hat, Scaling(standardize, fit_intercept))
+    return standardise(
+        ListOfRows(X), PartOfRows(rows, p_hat), centre=standardize, fit_intercept=fit_intercept
+    )
 
 
 def of_sparse(X, rows, p_hat, **options):
@@ -81,7 +84,24 @@ def of_dask(X, rows, p_hat, **options):
     return features_of(arrays.from_array(X, chunks=(25, 17)), rows, p_hat, **options)
 
 
-CONTAINERS = [copied, in_place, by_rows, of_sparse, of_dask]
+def on_device(library):
+    def container(X, rows, p_hat, *, standardize, fit_intercept):
+        pytest.importorskip("array_api_compat")
+        matrix = DeviceMatrix(pytest.importorskip(library).asarray(X))
+        return standardise(matrix, PartOfRows(rows, p_hat), centre=standardize, fit_intercept=fit_intercept)
+
+    return container
+
+
+CONTAINERS = [
+    copied,
+    in_place,
+    by_rows,
+    of_sparse,
+    of_dask,
+    on_device("array_api_strict"),
+    on_device("torch"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +110,6 @@ def small_blocks(monkeypatch):
     for name in ("BLOCK_ELEMENTS", "BLOCK_ON_DISK"):
         monkeypatch.setattr(f"minimaxrisk._utils.stored_tables.{name}", 700)
     monkeypatch.setattr("minimaxrisk._utils.stored_tables.FEWEST_ROWS", 13)
-    monkeypatch.setattr(dense, "PIECE_ELEMENTS", 400)
 
 
 def a_sample(seed=0):
@@ -135,13 +154,14 @@ def test_moments_and_columns_are_those_of_the_definition(container, kind, standa
     features, moments, scale = container(X, rows, p_hat, **options)
     wanted = Definition(X[rows], p_hat, **options)
     accuracy = 1e-13 * wanted.lost
+    mean, variance = to_numpy(moments.mean), to_numpy(moments.variance)
     every = np.arange(features.shape[1])
     Z = wanted.Z.astype(float)
     np.testing.assert_allclose(features.columns(every), Z, atol=10 * accuracy)
-    np.testing.assert_allclose(moments.mean, wanted.mean.astype(float), atol=10 * accuracy)
+    np.testing.assert_allclose(mean, wanted.mean.astype(float), atol=10 * accuracy)
     relative = 1e-8 if kind == "nearly the label" else 1e-10 * wanted.lost
     deviation = np.sqrt(wanted.variance).astype(float)
-    np.testing.assert_allclose(np.sqrt(moments.variance), deviation, rtol=relative, atol=1e-15 * wanted.lost)
+    np.testing.assert_allclose(np.sqrt(variance), deviation, rtol=relative, atol=1e-15 * wanted.lost)
     inner = (X[rows] - scale.shift) / scale.scale
     varies = Z[:, features.lead :].any(axis=0)
     np.testing.assert_allclose(inner[:, varies], Z[:, features.lead :][:, varies], atol=10 * accuracy)
@@ -157,6 +177,8 @@ def test_answers_are_those_of_the_definition(container, kind):
     wanted = Definition(X[rows], p_hat, **options)
     Z, n, atol = wanted.Z.astype(float), len(rows), 1e-14 * wanted.lost
     V, M, few = rng.standard_normal((K, n)), rng.standard_normal((2, D + 1)), np.array([0, 3, 17, 30])
+    signed = rng.standard_normal((5, n))
+    mixed = features.averaged(sparse.csr_array(signed), are_means=False)
     sparse_M = M * (rng.random(D + 1) < 0.2)
     shares = sparse.csr_array(rng.dirichlet(np.ones(n), 5))
     other = rng.dirichlet(np.ones(K * n)).reshape(K, n)
@@ -166,7 +188,7 @@ def test_answers_are_those_of_the_definition(container, kind):
     first[:, 0] = 1.0
     pairs = {
         "correlate": (features.correlate(V), V @ Z),
-        "correlate many": (features.correlate_many(V), V @ Z),
+        "correlate many": (to_numpy(features.correlate_on_device(V, alike=True)), V @ Z),
         "combine": (features.combine(M), M @ Z.T),
         "combine few": (features.combine(sparse_M), sparse_M @ Z.T),
         "combine some": (features.combine_some(few, M[:, few]), M[:, few] @ Z[:, few].T),
@@ -176,6 +198,16 @@ def test_answers_are_those_of_the_definition(container, kind):
         "working rows": (features.working_rows(few, units)[np.arange(4)], (Z[:, few] * units).T),
         "gram": (features.gram(np.linspace(0, 1, D + 1)), (Z * np.linspace(0, 1, D + 1) ** 2) @ Z.T),
         "averaged": (features.averaged(shares).correlate(V[:, :5]), V[:, :5] @ shares @ Z),
+        "mixed": (mixed.correlate(V[:, :5]), V[:, :5] @ signed @ Z),
+        "scores of mixed": (mixed.combine(M), M @ (signed @ Z).T),
+        "means of mixed": (
+            mixed.means_of(lambda values: values * values, V[:, :5]),
+            V[:, :5] @ (signed @ Z) ** 2,
+        ),
+        "some mixed rows": (
+            mixed.some_rows(few[:2], after=M).columns(few)[2:],
+            (signed @ Z)[few[:2]][:, few],
+        ),
         "some rows": (
             features.some_rows(np.array([2, 0]), after=first).columns(np.arange(D + 1)),
             np.vstack([first, Z[[2, 0]]]),
@@ -191,7 +223,7 @@ def test_answers_are_those_of_the_definition(container, kind):
         np.testing.assert_allclose(found, expected, atol=100 * atol, rtol=1e-10, err_msg=name)
     (moments,) = features.class_moments([other])
     mean = other @ Z / other.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(moments.mean, mean, atol=100 * atol)
+    np.testing.assert_allclose(to_numpy(moments.mean), mean, atol=100 * atol)
     assert features.n_passes > 0
 
 
@@ -223,15 +255,6 @@ def test_parts_are_scaled_as_if_they_were_all(container, kind):
         np.testing.assert_allclose(features.copied().correlate(V), features.correlate(V), atol=1e3 * atol)
         assert scale.shift[7] == pytest.approx(3.3)
         assert not features.columns(np.array([8])).any()
-
-
-@pytest.mark.parametrize("copy", [True, False])
-def test_what_is_no_number_is_found_while_the_data_are_read(copy):
-    _, _, rows, p_hat = a_sample()
-    X = np.random.default_rng(0).standard_normal((N, D))
-    X[np.setdiff1d(np.arange(N), rows)[0], 5] = np.inf  # also in a row without weight
-    with pytest.raises(ValueError, match="infinity at row"):
-        features_of(Table(StoredArray(X)), rows, p_hat, standardize=True, fit_intercept=True, copy=copy)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -273,7 +296,7 @@ def test_rough_passes_have_the_digits_of_the_data():
     X = rng.standard_normal((N, D)).astype(np.float32)
     features, _, _ = in_place(X, rows, p_hat, standardize=True, fit_intercept=True)
     V = rng.standard_normal((1, len(rows)))
-    difference = np.abs(features.correlate_roughly(V) - features.correlate(V)).max()
+    difference = np.abs(features.correlate_on_device(V, roughly=True) - features.correlate(V)).max()
     assert features.has_rough_passes
     assert 0.0 < difference < 1e-4
 
@@ -282,7 +305,9 @@ def test_a_row_of_many_does_not_depend_on_the_others():
     rng, _, rows, p_hat = a_sample()
     features, _, _ = copied(rng.standard_normal((N, D)), rows, p_hat, standardize=True, fit_intercept=True)
     V = rng.standard_normal((50, len(rows)))
-    every = features.correlate_many(V)
+    every = features.correlate_on_device(V, alike=True)
     for i in (0, 7, 31):
-        np.testing.assert_array_equal(features.correlate_many(V[i : i + 3]), every[i : i + 3])
+        np.testing.assert_array_equal(
+            features.correlate_on_device(V[i : i + 3], alike=True), every[i : i + 3]
+        )
     assert isinstance(features.matrix, StoredMatrix)

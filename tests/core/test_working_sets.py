@@ -8,7 +8,7 @@ from scipy import sparse
 
 from minimaxrisk.engines.interior_point.sides import MomentSide
 from minimaxrisk.matrices import working_rows
-from minimaxrisk.matrices.moment_constraints import moment_constraints_of
+from minimaxrisk.matrices.moment_constraints import MomentConstraints
 from minimaxrisk.matrices.working_rows import DenseRows, SparseRows
 from problems import problem_of
 
@@ -66,7 +66,7 @@ def test_the_moment_side_solves_its_system(has_shared, form, monkeypatch):
     n_blocks = 3 if has_shared else 1
     X, labels = sparse_data(3, 30, 9, max(2, n_blocks))
     problem, _ = problem_of(X, labels, max(2, n_blocks), coding="one-hot" if has_shared else "signed")
-    constraints = moment_constraints_of([problem.features], [problem.tau], [problem.lam], in_batch=False)
+    constraints = MomentConstraints([problem.features], [problem.tau], [problem.lam], in_batch=False)
     constraints.begin()
     working = constraints.working_set(0, np.arange(problem.n_components))
     assert isinstance(working.rows, form)

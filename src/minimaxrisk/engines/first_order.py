@@ -64,7 +64,7 @@ from minimaxrisk.engines.solution import (
     SparseCoefficients,
     drop_small_coefficients,
 )
-from minimaxrisk.matrices.standardised import Products, Standardised, squared_norm
+from minimaxrisk.matrices.standardised import Standardised, squared_norm
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
 from minimaxrisk.problem.rule import instance_thresholds
 
@@ -196,7 +196,7 @@ class PrimalDual:
         self.n_steps = 0
         self.n_shrunk = 0
         self._by_row = problem.features.by_row()
-        self._all: Products = problem.features if self._by_row is None else self._by_row
+        self._all: Standardised = problem.features if self._by_row is None else self._by_row
         self._softness_of_all = softness_of(problem.features)
         self.rows: IntArray | None = None  # the instances that take part, None for all
         self._read(self._all, self._softness_of_all)
@@ -261,7 +261,7 @@ class PrimalDual:
             self._read(self._by_row.some(rows), self._softness_of_all[rows])
             self._begin(self._anchor._replace(v=v[:, rows], scores=scores[:, rows]))
 
-    def _read(self, features: Products, softness: FloatArray) -> None:
+    def _read(self, features: Standardised, softness: FloatArray) -> None:
         """Take the steps on these features from here on."""
         self._features, self._softness = features, softness
         bold = self.BOLD_STEP * self.SHRINKAGE**self.n_shrunk
@@ -318,7 +318,7 @@ def softness_of(features: Standardised) -> FloatArray:
     return typical / np.maximum(length, 1e-3 * typical) if typical > 0.0 else np.ones_like(length)
 
 
-def spectral_norm(features: Products, weights: FloatArray, n_iterations: int = 10) -> float:
+def spectral_norm(features: Standardised, weights: FloatArray, n_iterations: int = 10) -> float:
     """Return the largest singular value of ``diag(weights) Psi``; 1 where Psi is zero.
 
     By power iterations from a fixed start; ten come within a few per cent.

@@ -9,8 +9,8 @@ They change none of their arguments, since workers keep these for others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from operator import getitem
 from typing import Any, NoReturn
@@ -39,10 +39,15 @@ class DaskMatrix(Matrix):
     hints = MatrixHints(drawn_elements=1 << 25)
 
     data: Any
-    # Columns that this process holds, ascending, and their values (columns x N).
-    _held: tuple[IntArray, FloatArray] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # The chunks as tasks (chunks of rows x chunks of columns).
+        self._chunks: np.ndarray = self.data.to_delayed()
+        self._row_parts, self._column_parts = (
+            [slice(start, stop) for start, stop in pairwise(np.cumsum([0, *sizes]).tolist())]
+            for sizes in self.data.chunks
+        )
+        # Columns that this process holds, ascending, and their values (columns x N).
         self._held = np.empty(0, dtype=np.intp), np.empty((0, len(self.data)))
 
     def __reduce__(self) -> NoReturn:
@@ -54,20 +59,6 @@ class DaskMatrix(Matrix):
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.data), self.data.shape[1]
-
-    @cached_property
-    def _chunks(self) -> np.ndarray:
-        """The chunks as tasks (chunks of rows x chunks of columns)."""
-        chunks: np.ndarray = self.data.to_delayed()
-        return chunks
-
-    @cached_property
-    def _row_parts(self) -> list[slice]:
-        return _parts(self.data.chunks[0])
-
-    @cached_property
-    def _column_parts(self) -> list[slice]:
-        return _parts(self.data.chunks[1])
 
     def _over_rows(self, function: Callable[..., Any], weights: Any, *of_columns: Any) -> list[Any]:
         """``function(chunk, weights, ...)`` summed over chunks of rows: a task for each chunk of columns.
@@ -149,8 +140,8 @@ class DaskMatrix(Matrix):
     def reduce(
         self, functions: Sequence[Function], weights: Any, shift: Any, factor: Any, *, alike: bool = False
     ) -> list[FloatArray]:
-        reduced = Reduced(tuple(functions))
-        return list(np.concatenate(fetch(self._over_rows(reduced, weights, shift, factor)), axis=2))
+        sums = self._over_rows(partial(reduced, functions), weights, shift, factor)
+        return list(np.concatenate(fetch(sums), axis=2))
 
     def mix(self, shares: sparse.csr_array) -> DaskMatrix:
         arrays = dask_module("dask.array")
@@ -161,10 +152,6 @@ class DaskMatrix(Matrix):
             )
         ]
         return DaskMatrix(kept_if_it_fits(arrays.concatenate(means, axis=1)))
-
-
-def _parts(sizes: Sequence[int]) -> list[slice]:
-    return [slice(start, stop) for start, stop in pairwise(np.cumsum([0, *sizes]).tolist())]
 
 
 def _in_lines(pieces: list[np.ndarray], n_in_line: int) -> list[list[np.ndarray]]:
@@ -191,21 +178,20 @@ def scores_of(
     return scores
 
 
-@dataclass(frozen=True)
-class Reduced:
+def reduced(
+    functions: Sequence[Function],
+    chunk: np.ndarray,
+    weights: FloatArray,
+    shift: FloatArray,
+    factor: FloatArray,
+) -> FloatArray:
     """``weights @ function((chunk - shift) factor)`` for each function (functions x R x c)."""
-
-    functions: tuple[Function, ...]
-
-    def __call__(
-        self, chunk: np.ndarray, weights: FloatArray, shift: FloatArray, factor: FloatArray
-    ) -> FloatArray:
-        found = np.empty((len(self.functions), len(weights), chunk.shape[1]))
-        for part in column_blocks(chunk.shape[1], len(chunk)):
-            block = (chunk[:, part] - shift[part]) * factor[part]
-            for total_of, function in zip(found, self.functions, strict=True):
-                total_of[:, part] = weights @ function(block)
-        return found
+    found = np.empty((len(functions), len(weights), chunk.shape[1]))
+    for part in column_blocks(chunk.shape[1], len(chunk)):
+        block = (chunk[:, part] - shift[part]) * factor[part]
+        for total_of, function in zip(found, functions, strict=True):
+            total_of[:, part] = weights @ function(block)
+    return found
 
 
 def some_columns(chunk: np.ndarray, columns: IntArray) -> np.ndarray:

@@ -6,10 +6,7 @@ float32 a rough pass multiplies in float32, which takes half the time; solvers u
 from the optimum.
 
 ``copy="auto"`` copies tables of up to ``LARGE`` entries, of float32 half as many: the copy is at most half a
-gigabyte, and many small problems can share it. A pass over a larger table in memory takes up to twice as long
-as one over a copy, and a fit takes some twenty of them, about as long as making the copy; of float32, whose
-copy would be twice as large as X, it takes less (200 x 200,000: 0.9 s in place of 1.25). On disk a pass takes
-as long as the disk does; with memory to spare ``True`` may be worth it.
+gigabyte, and many small problems can share it.
 """
 
 from __future__ import annotations
@@ -26,13 +23,9 @@ from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.stored_tables import BLOCK_ELEMENTS, LARGE, StoredArray, Table
 from minimaxrisk.matrices.matrix import Function, Matrix, MatrixHints, slices_of
 
-# Columns copied at a time at least. Rows are gathered in another order than they have in X, and fewer
-# columns would read its cache lines several times: 100,000 x 200 took 1.04 s with one, 0.35 s with these.
+# Columns copied at a time at least: fewer would read the cache lines of scattered rows several times.
 FEWEST_COLUMNS = 32
-# Entries that are copied or transformed at a time, small enough to stay in the cache.
-PIECE_ELEMENTS = 1 << 15
-# Rows that are multiplied with the data at a time. With 72 x 12,582 a product of 24 rows takes 1.9 ms, one of
-# 8 1.8, one of 3 1.4; with 50 x 4434 0.56, 0.36 and 0.34.
+# Rows that are multiplied with the data at a time: a product of so many takes little longer than one of 3.
 ROWS = 24
 # The share of the rows that tell about where a column is.
 PILOT = 1 / 8
@@ -51,7 +44,6 @@ class StoredMatrix(Matrix):
             can_share=self.is_copy,
             has_parts=True,
             has_rough_passes=is_single and not self.is_copy,
-            can_underflow=self.data.dtype == np.float64,
             labellings_per_pass=8 if self.is_copy else 1,
         )
 
@@ -96,7 +88,7 @@ class StoredMatrix(Matrix):
         self, functions: Sequence[Function], weights: Any, shift: Any, factor: Any, *, alike: bool = False
     ) -> list[FloatArray]:
         found = [np.zeros((len(weights), self.shape[1])) for _ in functions]
-        for rows, columns, block in self._blocks():
+        for rows, columns, block in self.data.blocks():
             mass = weights[:, rows]
             used = mass.any(axis=0)
             values = block - shift[columns] if used.all() else block[used] - shift[columns]
@@ -109,14 +101,6 @@ class StoredMatrix(Matrix):
                 total[:, columns] += part
         self.data.is_finite = True
         return found
-
-    def _blocks(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        if not self.is_copy:
-            yield from self.data.blocks()
-            return
-        n, d = self.shape
-        for columns in slices_of(slice(0, d), max(1, PIECE_ELEMENTS // n)):
-            yield slice(0, n), columns, self.data.values[:, columns]
 
     def mix(self, shares: sparse.csr_array) -> StoredMatrix | None:
         if not self.is_copy:
@@ -137,12 +121,7 @@ class StoredMatrix(Matrix):
     def compact(self, rows: IntArray) -> StoredMatrix | None:
         if not self.is_copy:
             return None
-        by_column = self.data.values.T
-        copy = np.empty((len(by_column), len(rows)))
-        # Whole columns lie together.
-        for part in slices_of(slice(0, len(copy)), max(1, PIECE_ELEMENTS // by_column.shape[1])):
-            by_column[part].take(rows, axis=1, out=copy[part], mode="clip")
-        return StoredMatrix.of_values(copy.T)
+        return StoredMatrix.of_values(self.data.values.T.take(rows, axis=1).T)
 
 
 def copy_of(X: Table, rows: IntArray) -> StoredMatrix:
@@ -158,12 +137,10 @@ def copy_of(X: Table, rows: IntArray) -> StoredMatrix:
             used = place[part] >= 0
             out[place[part][used], columns] = block[used]
         data.is_finite = True
-        return StoredMatrix.of_values(out)
-    data.check_finite()
-    for columns in column_blocks(data.shape[1], len(rows)):
-        height = max(1, PIECE_ELEMENTS // (columns.stop - columns.start))
-        for some in slices_of(slice(0, len(rows)), height):
-            out[some, columns] = data.values[:, columns][places[some]]
+    else:
+        data.check_finite()
+        for columns in column_blocks(data.shape[1], len(rows)):
+            out[:, columns] = data.values[:, columns][places]
     return StoredMatrix.of_values(out)
 
 

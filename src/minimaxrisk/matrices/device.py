@@ -4,9 +4,8 @@ Every sum is added up in float64 from centred numbers, whatever the precision of
 at a time becomes float64, so that no second copy of the data is ever made.
 
 Data larger than the memory of the device come from the host in blocks of columns as they are needed: a tensor
-on the host whose memory is pinned, or any one while PyTorch's default device is another. Two blocks are on
-the device at a time, one that is worked on and one that is being copied. Memory that is not pinned (a memory
-map, for example) goes through a pinned block.
+on the host whose memory is pinned, or any one while PyTorch's default device is another. Memory that is not
+pinned (a memory map, for example) goes through a pinned block.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ from sklearn.utils.validation import assert_all_finite
 from minimaxrisk._utils.arrays import FloatArray, IntArray, asarray_like, namespace_of, to_numpy
 from minimaxrisk.matrices.matrix import Function, Matrix, MatrixHints, PassRates, slices_of
 
-# Bytes of a block: long enough for rows of it to be copied at full speed, and two of them fit everywhere.
+# Bytes of a block: rows of it are long enough to be copied at full speed.
 BLOCK_BYTES = 1 << 29
-# Numbers that are float64 at a time: half a gigabyte. With 2^23 a pass over 200 x 10^7 took 18 ms, with these
-# 14.
+# Numbers that are float64 at a time: half a gigabyte.
 BLOCK_ELEMENTS = 1 << 26
 
 
@@ -59,51 +57,33 @@ class StreamedArray:
         if self.device.type == "cpu":
             yield from ((part, self.host[:, part]) for part in parts)
         else:
-            yield from self._overlapped(parts)
+            yield from self._sent(parts)
 
-    def _overlapped(self, parts: list[slice]) -> Iterator[tuple[slice, Any]]:
+    def _sent(self, parts: list[slice]) -> Iterator[tuple[slice, Any]]:
+        """Copies of parts of the columns on the device, by way of pinned blocks."""
         import torch  # noqa: PLC0415
 
-        width, n = parts[0].stop, self.shape[0]
-        copier, worker = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
-        # The memory of a column-major block is contiguous as a whole, that of the others row by row.
-        by_rows = self.host.stride(1) == 1
-        buffers = [torch.empty(n * width, dtype=self.dtype, device=self.device) for _ in range(2)]
-        staging = []
+        # The memory of a column-major part is contiguous as a whole, that of the others row by row.
+        by_rows, staging = self.host.stride(1) == 1, []
         if not self.host.is_pinned():
-            staging = [torch.empty(n * width, dtype=self.dtype).pin_memory() for _ in range(2)]
-        arrived, finished = ([torch.cuda.Event() for _ in range(2)] for _ in range(2))
-        copier.wait_stream(worker)
-
-        def view(buffer: Any, part: slice) -> Any:
-            shape = (n, part.stop - part.start) if by_rows else (part.stop - part.start, n)
-            whole = buffer[: shape[0] * shape[1]].view(shape)
-            return whole if by_rows else whole.T
-
-        def send(i: int) -> None:
-            part, k = parts[i], i % 2
-            source = self.host[:, part]
-            copier.wait_event(finished[k])
-            if staging:
-                arrived[k].synchronize()
-                source = view(staging[k], part).copy_(source)
-            target = view(buffers[k], part)
-            with torch.cuda.stream(copier):
-                if staging or not by_rows:
-                    target.copy_(source, non_blocking=True)
-                else:
-                    for to, row in zip(target, source, strict=True):
-                        to.copy_(row, non_blocking=True)
-                arrived[k].record(copier)
-
-        send(0)
+            size = self.shape[0] * parts[0].stop
+            staging = [torch.empty(size, dtype=self.dtype).pin_memory() for _ in range(2)]
+        sent = [torch.cuda.Event() for _ in range(2)]
         for i, part in enumerate(parts):
-            if i + 1 < len(parts):
-                send(i + 1)
-            worker.wait_event(arrived[i % 2])
-            yield part, view(buffers[i % 2], part)
-            finished[i % 2].record(worker)
-        worker.wait_stream(copier)
+            source = self.host[:, part]
+            if staging:
+                sent[i % 2].synchronize()
+                pinned = staging[i % 2][: source.numel()]
+                shape = source.shape if by_rows else source.shape[::-1]
+                source = (pinned.view(shape) if by_rows else pinned.view(shape).T).copy_(source)
+            block = torch.empty_like(source, device=self.device)
+            if by_rows and not staging:
+                for to, row in zip(block, source, strict=True):
+                    to.copy_(row, non_blocking=True)
+            else:
+                block.copy_(source, non_blocking=True)
+            sent[i % 2].record()
+            yield part, block
 
 
 def streamed_if_asked(X: Any) -> Any:
@@ -124,7 +104,6 @@ class DeviceMatrix(Matrix):
     hints = MatrixHints(
         can_share=True,
         has_parts=True,
-        largest_mean=0.0,
         drawn_elements=1 << 26,
         pass_rates=PassRates(2e-4, 3e-11, 3e-12),
     )

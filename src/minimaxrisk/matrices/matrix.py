@@ -20,10 +20,7 @@ Function: TypeAlias = Callable[[Any], Any]
 
 
 class PassRates(NamedTuple):
-    """Seconds that the two products of a first-order step take on one core.
-
-    In memory 2000 x 5000 took 15 ms with one block of coefficients and 35 ms with ten.
-    """
+    """Seconds that the two products of a first-order step take on one core, measured in memory."""
 
     latency: float = 0.0  # alone
     entry: float = 1e-9  # for each stored entry
@@ -41,8 +38,6 @@ class MatrixHints:
     can_share: bool = False  # problems on the same data are best solved together
     has_parts: bool = False  # parts of the rows are best read where the whole is
     has_rough_passes: bool = False  # products with weights in single precision take less time
-    can_underflow: bool = True  # squares of numbers that are not zero may be zero
-    largest_mean: float = 1e3  # beyond so many deviations, means are subtracted before products are taken
     labellings_per_pass: int = 1  # how many labellings of the rows are best posed together
     drawn_elements: int = 1 << 21  # numbers held at a time where draws of weights are multiplied
     pass_rates: PassRates = IN_MEMORY

@@ -16,8 +16,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray, entries_at, to_numpy
 
 # Python's own floats, the only ones that the array API standard lets meet an array.
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
-# A column that deviates from its mean by no more than this many units in the last place of it is taken for a
-# constant. Centring twice leaves far less of a constant: the square of what rounding adds to a sum.
+# A column that deviates from its mean by no more than this many units in the last place is a constant.
 LAST_PLACES = 4.0
 
 
@@ -75,7 +74,7 @@ class ColumnScale:
 
     @property
     def n_leading(self) -> int:
-        """How many inner columns stand before the caller's: one if there is an intercept."""
+        """One if there is an intercept, whose inner column stands first."""
         return int(self.has_intercept)
 
     @property

@@ -9,8 +9,8 @@ together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -44,6 +44,8 @@ from minimaxrisk.matrices.standardised import (
 
 # Plain formulas for the moments are accurate where sums of squares are in this range (and its inverse).
 SMALLEST_SQUARE = 1e-200
+# Beyond so many deviations, means are subtracted before products are taken.
+LARGEST_MEAN = 1e3
 
 # What is made of the data: features, their moments within classes, and how they were scaled.
 Scaled: TypeAlias = tuple[Standardised, ClassMoments, ColumnScale]
@@ -55,32 +57,6 @@ class PartOfRows:
 
     rows: IntArray | None
     p_hat: FloatArray
-
-
-class Sums(NamedTuple):
-    """Weights (R x N) times the columns less a pilot, and times their squares (R x d each)."""
-
-    pilot: Any
-    first: Any
-    second: Any
-
-    @classmethod
-    def about(cls, pilot: Any, matrix: Matrix, weights: FloatArray, *, alike: bool) -> Sums:
-        ones = 0.0 * pilot + 1.0
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            found = matrix.reduce([itself, square], matrix.on_device(weights), pilot, ones, alike=alike)
-        return cls(pilot, *found)
-
-    def of(self, rows: slice) -> Sums:
-        return Sums(self.pilot, self.first[rows, :], self.second[rows, :])
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """How columns are to be standardised."""
-
-    centre: bool
-    fit_intercept: bool
 
 
 def features_of(
@@ -96,27 +72,28 @@ def features_of(
 
     ``p_hat`` is the distribution of labels on these rows (K x n).
     """
-    scaling = Scaling(standardize, fit_intercept)
+    options = {"centre": standardize, "fit_intercept": fit_intercept}
     if sparse.issparse(X):
         matrix, origin, power, kept = sparse_matrix(X, rows, centre=standardize)
-        features, moments, scale = standardise(matrix, None, p_hat, scaling)
+        features, moments, scale = standardise(matrix, PartOfRows(None, p_hat), **options)
         shift = (origin + scale.shift) * power
         return features, moments, ColumnScale(shift, scale.scale * power, fit_intercept, kept)
     if is_dask_array(X):
-        return standardise(DaskMatrix(X), rows, p_hat, scaling)
+        return standardise(DaskMatrix(X), PartOfRows(rows, p_hat), **options)
     if stays_where_it_is(X):
-        return standardise(DeviceMatrix.of(X), rows, p_hat, scaling)
-    return standardise(*matrix_of_table(as_table(X), rows, copy=copy), p_hat, scaling)
+        return standardise(DeviceMatrix.of(X), PartOfRows(rows, p_hat), **options)
+    stored, places = matrix_of_table(as_table(X), rows, copy=copy)
+    return standardise(stored, PartOfRows(places, p_hat), **options)
 
 
-def standardise(matrix: Matrix, rows: IntArray | None, p_hat: FloatArray, scaling: Scaling) -> Scaled:
-    """The features of some rows of a matrix (None for all of them) in two passes at most."""
-    lifted = lifted_to_rows(p_hat, rows, matrix.shape[0])
+def standardise(matrix: Matrix, part: PartOfRows, *, centre: bool, fit_intercept: bool) -> Scaled:
+    """The features of some rows of a matrix in two passes at most."""
+    lifted = lifted_to_rows(part.p_hat, part.rows, matrix.shape[0])
     with np.errstate(over="ignore", invalid="ignore"):
         pilot = matrix.pilot(lifted.sum(axis=0))
-    pilot = pilot if scaling.centre else 0.0 * pilot
-    sums = Sums.about(pilot, matrix, lifted, alike=False)
-    return _scaled(PartOfRows(rows, p_hat), matrix, sums, scaling)
+    pilot = pilot if centre else 0.0 * pilot
+    sums = _sums_about(pilot, matrix, lifted, alike=False)
+    return _scaled(part, matrix, (pilot, *sums), centre=centre, fit_intercept=fit_intercept)
 
 
 def standardise_parts(whole: Standardised, parts: Sequence[PartOfRows], *, centre: bool) -> list[Scaled]:
@@ -124,37 +101,48 @@ def standardise_parts(whole: Standardised, parts: Sequence[PartOfRows], *, centr
 
     They are read where the whole is.
     """
-    matrix, scaling, found = whole.matrix, Scaling(centre, whole.has_intercept), []
+    matrix, found = whole.matrix, []
     pilot = whole.mean if centre else 0.0 * whole.mean
     n_classes, at_a_time = len(parts[0].p_hat), matrix.hints.labellings_per_pass
+    if whole.rows is not None:
+        parts = [PartOfRows(whole.rows[part.rows], part.p_hat) for part in parts]
     for first in range(0, len(parts), at_a_time):
         group = parts[first : first + at_a_time]
-        if whole.rows is not None:
-            group = [replace(part, rows=whole.rows[part.rows]) for part in group]
         lifted = np.concatenate([lifted_to_rows(part.p_hat, part.rows, matrix.shape[0]) for part in group])
         whole.n_passes += 1
-        sums = Sums.about(pilot, matrix, lifted, alike=True)
+        mean, spread = _sums_about(pilot, matrix, lifted, alike=True)
         for i, part in enumerate(group):
-            of_part = slice(i * n_classes, (i + 1) * n_classes)
-            found.append(_scaled(part, matrix, sums.of(of_part), scaling, of_whole=whole))
+            own = slice(i * n_classes, (i + 1) * n_classes)
+            sums = pilot, mean[own, :], spread[own, :]
+            options = {"centre": centre, "fit_intercept": whole.has_intercept}
+            found.append(_scaled(part, matrix, sums, **options, of_whole=whole))
     return found
+
+
+def _sums_about(pilot: Any, matrix: Matrix, weights: FloatArray, *, alike: bool) -> list[Any]:
+    """Weights (R x N) times the columns less a pilot, and times their squares (R x d each)."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        ones = 0.0 * pilot + 1.0
+        return matrix.reduce([itself, square], matrix.on_device(weights), pilot, ones, alike=alike)
 
 
 def _scaled(
     part: PartOfRows,
     matrix: Matrix,
-    sums: Sums,
-    scaling: Scaling,
+    sums: tuple[Any, Any, Any],
+    *,
+    centre: bool,
+    fit_intercept: bool,
     of_whole: Standardised | None = None,
 ) -> Scaled:
-    """From the sums with weights ``p_hat``, which are changed."""
+    """From a pilot and the sums about it with weights ``p_hat``, which are changed."""
     weights, (pilot, mean, spread) = part.p_hat.sum(axis=0), sums
     xp = namespace_of(pilot)
     prior = matrix.on_device(part.p_hat.sum(axis=1)[:, None])
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         # 1) Shift and scale.
         squares = xp.sum(spread, axis=0)
-        off = xp.sum(mean, axis=0) if scaling.centre else 0.0 * pilot
+        off = xp.sum(mean, axis=0) if centre else 0.0 * pilot
         variance = squares - off * off
         is_accurate = (squares > SMALLEST_SQUARE) & (squares < 1.0 / SMALLEST_SQUARE)
         is_accurate &= variance >= ENOUGH_VARIANCE * squares
@@ -170,30 +158,25 @@ def _scaled(
         mean -= off
         mean *= factor
         spread *= factor * factor
-    # 3) Columns of which sums are not enough.
-    is_empty = (squares == 0.0) & (not matrix.hints.can_underflow)
+    # 3) Columns of which sums are not enough. Sparse columns of zeros, which may be many, are clear.
+    is_empty = (squares == 0.0) & matrix.hints.is_sparse
     again = np.flatnonzero(to_numpy((is_lossy | ~is_accurate) & ~is_empty))
-    del variance, squares, is_accurate, is_lossy
     pilot = pilot + 0.0 if len(again) else pilot
     moments = ClassMoments(part.p_hat.sum(axis=1), mean, spread)
-    _look_again(part, matrix, (pilot, off, scale, factor), moments, again, centre=scaling.centre)
-    # The mean is a sum of two numbers, the second of which tells what rounding leaves of the first.
-    inside = _large_means(matrix, pilot, factor) if of_whole is None else of_whole.inside
+    _look_again(part, matrix, (pilot, off, scale, factor), moments, again, centre=centre)
+    # 4) What is subtracted before products are taken. The mean is a sum of two numbers, the second of which
+    # tells what rounding leaves of the first.
+    inside = None
+    if of_whole is not None:
+        inside = of_whole.inside
+    elif not matrix.hints.is_sparse:
+        is_large = abs(pilot) * factor > LARGEST_MEAN
+        inside = xp.where(is_large, pilot, 0.0) if bool(xp.any(is_large)) else None
     mean = pilot + off
     shift = mean if inside is None else (pilot - inside) + off
-    features = Standardised(matrix, part.rows, shift, factor, scaling.fit_intercept, inside)
-    if scaling.fit_intercept:
-        moments = moments.with_intercept()
-    return features, moments, ColumnScale(mean, scale, scaling.fit_intercept)
-
-
-def _large_means(matrix: Matrix, mean: Any, factor: Any) -> Any:
-    """What to subtract from columns before products are taken; None for nothing."""
-    largest, xp = matrix.hints.largest_mean, namespace_of(mean)
-    if largest == 0.0:
-        return mean
-    is_large = abs(mean) * factor > largest
-    return xp.where(is_large, mean, 0.0) if bool(xp.any(is_large)) else None
+    features = Standardised(matrix, part.rows, shift, factor, fit_intercept, inside)
+    moments = moments.with_intercept() if fit_intercept else moments
+    return features, moments, ColumnScale(mean, scale, fit_intercept)
 
 
 def _look_again(

@@ -3,25 +3,21 @@
 ``Standardised`` is the matrix ``Psi = (X - 1 mean') diag(factor)`` on some rows of X, behind a column of ones
 if there is an intercept. It is never written down: products are taken with X, and what mean and factor change
 is put right in the result. Such a product loses as many digits as the mean of a column is larger than its
-deviation, so that large means are subtracted before (``MatrixHints.largest_mean``).
-
-``AveragedFeatures`` are means of instances, ``S Psi`` with the shares S of the instances in each mean.
+deviation, so that large means are subtracted before (``inside``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import (
-    BoolArray,
     FloatArray,
     IntArray,
-    asarray_like,
     concatenated,
     entries_at,
     namespace_of,
@@ -36,17 +32,6 @@ from minimaxrisk.matrices.working_rows import DenseRows, Rows, rows_of_shifted
 
 # Entries gathered at a time, where columns are read one group after the other.
 GROUP_ELEMENTS = 1 << 21
-
-
-class Products(Protocol):
-    """The two products of the features, as ``Standardised`` has them."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    def correlate(self, block_weights: FloatArray, /) -> FloatArray: ...
-
-    def combine(self, coefficients: FloatArray, /) -> FloatArray: ...
 
 
 @dataclass
@@ -79,10 +64,10 @@ class Standardised:
     n_passes: int = 0
 
     @classmethod
-    def of_values(cls, values: FloatArray) -> Standardised:
-        """Features that are written down, in this process."""
-        d = values.shape[1]
-        return cls(StoredMatrix.of_values(values), None, np.zeros(d), np.ones(d), has_intercept=False)
+    def of_matrix(cls, matrix: Matrix) -> Standardised:
+        """Features that are the columns of a matrix as they are."""
+        d = matrix.shape[1]
+        return cls(matrix, None, np.zeros(d), np.ones(d), has_intercept=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,7 +98,7 @@ class Standardised:
 
     @property
     def has_rough_passes(self) -> bool:
-        """Whether ``correlate_roughly`` takes less time than ``correlate``."""
+        """Whether rough passes take less time."""
         return self.matrix.hints.has_rough_passes
 
     @property
@@ -125,28 +110,24 @@ class Standardised:
         """An array of this process, copied to where the features are."""
         return self.matrix.on_device(values)
 
-    # ------------------------------------------------------------------------------------------ products
+    # Products.
 
     def correlate(self, block_weights: FloatArray) -> FloatArray:
         """``V Psi``: every column's product with each row of ``V`` (B x n), in one pass (B x d)."""
         return to_numpy(self.correlate_on_device(block_weights))
 
-    def correlate_on_device(self, block_weights: FloatArray) -> Any:
-        return self._correlated(block_weights, self.lifted(block_weights), alike=False)
+    def correlate_on_device(
+        self, block_weights: FloatArray, *, roughly: bool = False, alike: bool = False
+    ) -> Any:
+        """``correlate`` where the data are.
 
-    def correlate_roughly(self, block_weights: FloatArray) -> Any:
-        """``correlate_on_device`` with no more digits than the data have, where that is faster."""
-        lifted = self.lifted(block_weights)
-        if self.has_rough_passes:
-            lifted = lifted.astype(np.float32)
-        return self._correlated(block_weights, lifted, alike=False)
-
-    def correlate_many(self, weights: FloatArray) -> Any:
-        """``correlate_on_device`` where no row depends on the others, for any number of rows."""
-        return self._correlated(weights, self.lifted(weights), alike=True)
-
-    def _correlated(self, block_weights: FloatArray, lifted: FloatArray, *, alike: bool) -> Any:
+        Roughly: with no more digits than the data have, where that is faster. Alike: no row depends on the
+        others, for any number of rows.
+        """
         self.n_passes += 1
+        lifted = self.lifted(block_weights)
+        if roughly and self.has_rough_passes:
+            lifted = lifted.astype(np.float32)
         products = self.matrix.left(self.on_device(lifted), self.inside, alike=alike)
         return self.standardised(products, block_weights)
 
@@ -155,19 +136,12 @@ class Standardised:
         self.n_passes += 1
         return self.matrix.left(self.on_device(lifted), self.inside, alike=True)
 
-    def standardised(self, products: Any, block_weights: FloatArray, out: FloatArray | None = None) -> Any:
+    def standardised(self, products: Any, block_weights: FloatArray) -> Any:
         """What products of ``X - 1 inside'`` are as products of the features; the argument is changed."""
-        mass = block_weights.sum(axis=1, keepdims=True)
-        if not isinstance(products, np.ndarray):
-            there = self.on_device(mass)
-            found = (products - there * self.shift) * self.factor
-            return concatenated([there, found]) if self.has_intercept else found
+        mass = self.on_device(block_weights.sum(axis=1, keepdims=True))
         products -= mass * self.shift
-        if out is None:
-            out = np.empty((len(mass), self.shape[1]))
-        np.multiply(products, self.factor, out=out[:, self.lead :])
-        out[:, : self.lead] = mass
-        return out
+        products *= self.factor
+        return concatenated([mass, products]) if self.has_intercept else products
 
     def lifted(self, weights: FloatArray) -> FloatArray:
         """Weights of instances (R x n) as weights of the rows of X."""
@@ -210,7 +184,7 @@ class Standardised:
             found.append(to_numpy(xp.maximum(xp.max(draws, axis=2), -xp.min(draws, axis=2))))
         return np.concatenate(found)
 
-    # ------------------------------------------------------------------------------------------- moments
+    # Moments.
 
     def means_of(self, function: Function, weights: FloatArray) -> FloatArray:
         """``sum_i weights_ri function(psi_ij)`` for each row of weights (R x n), in one pass (R x d)."""
@@ -236,23 +210,20 @@ class Standardised:
             # The subtraction loses digits where a column hardly varies within a class.
             xp = namespace_of(mean)
             is_lossy = xp.any(moments.variance < ENOUGH_VARIANCE * mean * mean, axis=0)
-            self._take_accurately(moments, np.flatnonzero(to_numpy(is_lossy)), p_hat)
+            lossy = np.flatnonzero(to_numpy(is_lossy))
+            for part in column_groups(len(lossy), self.matrix.shape[0]):
+                accurate = self.class_moments_of(lossy[part] + self.lead, p_hat)
+                put_columns(moments.mean, lossy[part], accurate.mean)
+                put_columns(moments.variance, lossy[part], accurate.variance)
             found.append(moments.with_intercept() if self.has_intercept else moments)
         return found
-
-    def _take_accurately(self, moments: ClassMoments, inner: IntArray, p_hat: FloatArray) -> None:
-        """Replace the moments of some columns of X by those of the columns themselves."""
-        for part in column_groups(len(inner), self.matrix.shape[0]):
-            accurate = self.class_moments_of(inner[part] + self.lead, p_hat)
-            put_columns(moments.mean, inner[part], accurate.mean)
-            put_columns(moments.variance, inner[part], accurate.variance)
 
     def class_moments_of(self, columns: IntArray, p_hat: FloatArray) -> ClassMoments:
         """Accurate moments of some columns, which are gathered."""
         mean, variance = within_class_moments(self.columns(columns), p_hat)
         return ClassMoments(p_hat.sum(axis=1), self.on_device(mean), self.on_device(variance))
 
-    # ---------------------------------------------------------------------------------- columns and rows
+    # Columns and rows.
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Some columns as a dense n x c array."""
@@ -263,31 +234,20 @@ class Standardised:
 
     def columns_on_device(self, indices: IntArray, unit: FloatArray | float = 1.0) -> Any:
         """Some columns of a matrix that is not sparse, each times a unit."""
-        inner, is_one = indices, None
-        if self.has_intercept and not indices.all():
-            is_one = indices == 0
-        if self.has_intercept:
-            inner = np.maximum(indices - 1, 0)
-        raw = self.matrix.columns(inner)
-        if not isinstance(raw, np.ndarray):
-            return self._columns_there(raw, inner, is_one, self.on_device(unit * np.ones(len(indices))))
-        values = raw.T if self.rows is None else raw.T.take(self.rows, axis=1, mode="clip")
+        is_one = indices < self.lead  # the intercept; any column serves for its values
+        inner = np.maximum(indices - self.lead, 0)
+        values = self.matrix.columns(inner).T  # which lie row by row
+        xp, place = namespace_of(values), self.on_device(inner)
+        if self.rows is not None:
+            values = xp.take(values, self.on_device(self.rows), axis=1)
         if self.inside is not None:
-            values -= self.inside[inner, None]
-        values -= self.shift[inner, None]
-        values *= (self.factor[inner] * unit)[:, None]
-        if is_one is not None:
-            values[is_one] = (unit * np.ones(len(indices)))[is_one, None]
+            values -= xp.take(self.inside, place)[:, None]
+        values -= xp.take(self.shift, place)[:, None]
+        unit = unit * np.ones(len(indices))
+        values *= (xp.take(self.factor, place) * self.on_device(unit))[:, None]
+        for i in np.flatnonzero(is_one).tolist():
+            values[i, :] = unit[i]
         return values.T
-
-    def _columns_there(self, raw: Any, inner: IntArray, is_one: BoolArray | None, unit: Any) -> Any:
-        """The same on a device, without a number that comes to this process."""
-        xp, place = namespace_of(raw), self.on_device(inner)
-        values = raw if self.rows is None else xp.take(raw, self.on_device(self.rows), axis=0)
-        if self.inside is not None:
-            values = values - xp.take(self.inside, place)
-        values = (values - xp.take(self.shift, place)) * (xp.take(self.factor, place) * unit)
-        return values if is_one is None else xp.where(asarray_like(raw, is_one), unit, values)
 
     def shifted_columns(self, indices: IntArray) -> tuple[sparse.csc_array, FloatArray]:
         """Some columns as ``V - 1 c'``: V has few entries where the data have few, c one per column."""
@@ -326,16 +286,17 @@ class Standardised:
             values[len(after) :, self.lead :] -= to_numpy(self.inside)
         values[len(after) :, self.lead :] -= to_numpy(self.shift)
         values[len(after) :, self.lead :] *= to_numpy(self.factor)
-        return Standardised.of_values(values)
+        return Standardised.of_matrix(StoredMatrix.of_values(values))
 
-    def averaged(self, shares: sparse.csr_array) -> Standardised | AveragedFeatures:
-        """Means of instances (u x d): each row of ``shares`` (u x n) sums to one."""
+    def averaged(self, shares: sparse.csr_array, *, are_means: bool = True) -> Standardised:
+        """Each row of ``shares`` (u x n) times the instances; for means the rows sum to one."""
         n_rows = self.matrix.shape[0]
         place = np.arange(n_rows) if self.rows is None else self.rows
         entries = (shares.data, place[shares.indices], shares.indptr)
-        mixed = self.matrix.mix(sparse.csr_array(entries, shape=(shares.shape[0], n_rows)))
+        lifted = sparse.csr_array(entries, shape=(shares.shape[0], n_rows))
+        mixed = self.matrix.mix(lifted) if are_means else None
         if mixed is None:
-            return AveragedFeatures(self, shares)
+            return Standardised.of_matrix(MeansOfInstances(self, shares))
         self.n_passes += 1
         return replace(self, matrix=mixed, rows=None, n_passes=0)
 
@@ -344,7 +305,7 @@ class Standardised:
         compact = None if self.rows is None else self.matrix.compact(self.rows)
         return self if compact is None else replace(self, matrix=compact, rows=None, n_passes=0)
 
-    # ------------------------------------------------------------------------------------- for some solvers
+    # For some solvers.
 
     def by_row(self) -> Standardised | None:
         """The same features held row by row; None where that is no faster to choose rows from."""
@@ -381,12 +342,9 @@ class Standardised:
         return total
 
 
-@dataclass
-class AveragedFeatures:
-    """Features of means, each of which is a row of ``shares`` (u x n) times the features of the instances.
-
-    Shares of groups with several labels have signs and need not sum to one.
-    """
+@dataclass(frozen=True)
+class MeansOfInstances(Matrix):
+    """Rows of ``shares`` (u x n) times the features, computed where they are read, in this process."""
 
     features: Standardised
     shares: sparse.csr_array
@@ -395,33 +353,28 @@ class AveragedFeatures:
     def shape(self) -> tuple[int, int]:
         return self.shares.shape[0], self.features.shape[1]
 
-    def correlate(self, block_weights: FloatArray) -> FloatArray:
-        return self.features.correlate(block_weights @ self.shares)
+    def left(self, weights: Any, shift: Any | None = None, *, alike: bool = False) -> FloatArray:
+        return self.features.correlate(weights @ self.shares)
 
-    def largest_deviations(
-        self, weights: FloatArray, sums: FloatArray, tau: FloatArray, inverse: FloatArray
-    ) -> FloatArray:
-        """Those of the instances, whose weights are those of the means times the shares."""
-        flat = weights.reshape(-1, weights.shape[2]) @ self.shares
-        lifted = flat.reshape(*weights.shape[:2], -1)
-        return self.features.largest_deviations(lifted, sums, tau, inverse)
+    def right(self, coefficients: FloatArray, columns: IntArray, shift: FloatArray | None) -> FloatArray:
+        return np.asarray(self.features.combine_some(columns, coefficients) @ self.shares.T)
 
-    def means_of(self, function: Function, weights: FloatArray) -> FloatArray:
-        return np.concatenate([weights @ function(block) for _, block in self._groups()], axis=1)
+    def columns(self, indices: IntArray) -> FloatArray:
+        return np.asarray(self.shares @ self.features.columns(indices))
 
-    def class_moments(self, p_hats: Sequence[FloatArray]) -> list[ClassMoments]:
-        shape = (len(p_hats[0]), self.shape[1])
-        found = [ClassMoments(p_hat.sum(axis=1), np.empty(shape), np.empty(shape)) for p_hat in p_hats]
-        for part, block in self._groups():
-            for p_hat, moments in zip(p_hats, found, strict=True):
-                moments.mean[:, part], moments.variance[:, part] = within_class_moments(block, p_hat)
-        return found
+    def rows_at(self, indices: IntArray) -> FloatArray:
+        return self.columns(np.arange(self.shape[1]))[indices]
 
-    def _groups(self) -> Iterator[tuple[slice, FloatArray]]:
+    def reduce(
+        self, functions: Sequence[Function], weights: Any, shift: Any, factor: Any, *, alike: bool = False
+    ) -> list[FloatArray]:
         self.features.n_passes += 1
+        found = np.empty((len(functions), len(weights), self.shape[1]))
         for part in column_groups(self.shape[1], self.features.shape[0]):
-            columns = self.features.columns(np.arange(part.start, part.stop))
-            yield part, np.asarray(self.shares @ columns)
+            block = self.columns(np.arange(part.start, part.stop))
+            for total, function in zip(found, functions, strict=True):
+                total[:, part] = weights @ function((block - shift[part]) * factor[part])
+        return list(found)
 
 
 def lifted_to_rows(weights: FloatArray, rows: IntArray | None, n_rows: int) -> FloatArray:
@@ -434,7 +387,7 @@ def lifted_to_rows(weights: FloatArray, rows: IntArray | None, n_rows: int) -> F
 
 
 def squared_norm(
-    features: Products, start: FloatArray, n_iterations: int, weights: FloatArray | float = 1.0
+    features: Standardised, start: FloatArray, n_iterations: int, weights: FloatArray | float = 1.0
 ) -> float:
     """The largest eigenvalue of ``D Psi Psi'D``, by power iterations from ``start`` (1 x n).
 

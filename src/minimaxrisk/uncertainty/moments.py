@@ -33,7 +33,7 @@ from minimaxrisk._utils.arrays import (
 )
 from minimaxrisk.matrices.moments import ENOUGH_VARIANCE, ClassMoments, Coding
 from minimaxrisk.matrices.scale import ColumnScale
-from minimaxrisk.matrices.standardised import AveragedFeatures, Standardised
+from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.samples.independent_units import Units
 
 # Columns whose mean is this small, at unit root mean square, were centred.
@@ -98,7 +98,7 @@ def signed_moments(
     ``Phi^2 = Psi^2`` whatever the label, so that ``sigma^2 = m - tau^2`` with the same m for all labellings.
     Columns where that would lose digits are looked at once more.
     """
-    tau = features.correlate_many(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]))
+    tau = features.correlate_on_device(np.concatenate([coding.encode(p_hat) for p_hat in p_hats]), alike=True)
     square, xp = asarray_like(tau, features.means_of(_square, mass[None])), namespace_of(tau)
     variance = square - tau * tau
     is_lossy = variance < ENOUGH_VARIANCE * square
@@ -118,7 +118,7 @@ class MomentSample:
     The estimates are where the features are; ``tau`` and ``sigma`` are copies in NumPy.
     """
 
-    features: Standardised | AveragedFeatures
+    features: Standardised
     units: Units
     coding: Coding
     scale: ColumnScale
@@ -229,11 +229,10 @@ def moment_sample(
 ) -> MomentSample:
     """From the features and moments of the instances to those of the units."""
     units.check_coding(coding.name)
-    of_units: Standardised | AveragedFeatures = features
+    of_units = features
     if units.shares is not None:
-        # Shares of mixed groups have signs and do not sum to one, which containers count on.
-        is_mixed = units.has_mixed_groups
-        of_units = AveragedFeatures(features, units.shares) if is_mixed else features.averaged(units.shares)
+        # Shares of mixed groups have signs and do not sum to one.
+        of_units = features.averaged(units.shares, are_means=not units.has_mixed_groups)
         (moments,) = of_units.class_moments([units.p_hat])
     spread = moments
     if units.has_noise_of_its_own:

@@ -53,7 +53,7 @@ from scipy.special import ndtri
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk.matrices.standardised import AveragedFeatures, Standardised
+from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.uncertainty import NAMED_RULES
 from minimaxrisk.uncertainty.moments import FEWEST_OF_CLASS, MomentSample, broken_assumptions
 from minimaxrisk.uncertainty.radius import (
@@ -283,7 +283,7 @@ class MultiplierBootstrap:
 class Draws:
     """From random numbers to draws of T*; an object that can be sent to other processes."""
 
-    features: Standardised | AveragedFeatures
+    features: Standardised
     tau: FloatArray
     inverse: FloatArray  # 1 / sigma, zero where there is none
     root_weight: FloatArray  # of the sum of a sample's multipliers

@@ -27,7 +27,7 @@ from minimaxrisk.engines.cost import n_constraints
 from minimaxrisk.engines.interior_point.sides import BoxCoupling
 from minimaxrisk.engines.interior_point.systems import NewtonSystem, SignedSystem, start_system
 from minimaxrisk.engines.solution import Face, SparseCoefficients
-from minimaxrisk.matrices.moment_constraints import WorkingSet, moment_constraints_of
+from minimaxrisk.matrices.moment_constraints import MomentConstraints, WorkingSet
 from minimaxrisk.problem.problem import Box
 
 # How far the start goes from the empirical distribution to one with labels independent of instances: so
@@ -75,7 +75,7 @@ class BoxIterates:
     ) -> None:
         """Without rough passes if ``is_exact``; in a batch answers do not depend on other problems."""
         self.problems, self._in_batch = list(problems), in_batch
-        self.constraints = moment_constraints_of(
+        self.constraints = MomentConstraints(
             [each.features for each in problems],
             [each.tau_on_device for each in problems],
             [each.lam_on_device for each in problems],
@@ -125,7 +125,7 @@ class BoxIterates:
         """
         old = self.working
         besides = self._that_matter() if old else [np.empty(0, dtype=np.intp)] * len(self.problems)
-        chosen = self.constraints.nearest(self.n_nearest, besides, alike=self._in_batch)
+        chosen = self.constraints.nearest(self.n_nearest, besides)
         multipliers = np.empty((len(chosen), 2, len(chosen[0])))
         multipliers[:] = self.mean[:, :, None]
         n_stay = 0
@@ -327,7 +327,7 @@ def snapshot_near(problem: Box, u: FloatArray, mu: FloatArray) -> InteriorState:
     stays far below the mean one: equal parts on both labels cancel in u.
     """
     # 1) The masses, inside all constraints.
-    constraints = moment_constraints_of(
+    constraints = MomentConstraints(
         [problem.features], [problem.tau_on_device], [problem.lam_on_device], in_batch=False
     )
     constraints.is_exact = True
