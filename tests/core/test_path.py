@@ -45,20 +45,23 @@ def random_data(seed, n=30, d=40, n_classes=2):
 def never_afresh(monkeypatch):
     """Fail where the vertex was not followed all the way."""
 
-    def refuse(family, radius):
-        raise AssertionError(f"radius {radius} was solved from scratch")
+    solve = engine.RadiusFamily.solve
 
-    monkeypatch.setattr(engine, "solve_afresh", refuse)
+    def refuse(family, radius, warm_start=None):
+        assert warm_start is not None, f"radius {radius} was solved from scratch"
+        return solve(family, radius, warm_start)
+
+    monkeypatch.setattr(engine.RadiusFamily, "solve", refuse)
 
 
 @pytest.fixture
 def always_afresh(monkeypatch):
     """As if no vertex could be followed."""
 
-    def fail(*arguments, **options):
+    def fail(problem):
         raise ParametricSimplexError("on purpose")
 
-    monkeypatch.setattr(engine._Follower, "go_to", fail)
+    monkeypatch.setattr(engine, "Homotopy", fail)
 
 
 def test_coefficients_are_those_of_separate_fits(never_afresh, wide):
