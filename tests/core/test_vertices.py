@@ -16,7 +16,6 @@ from minimaxrisk.engines.interior_point.parametric_simplex import (
     Vertex,
     optimal_vertex,
 )
-from minimaxrisk.engines.interior_point.vertices import independent_rows
 from minimaxrisk.engines.paper import full_lp
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import upper_bound
@@ -68,17 +67,6 @@ def test_push_keeps_signs_and_lets_places_change():
         assert (x[~is_free[found]] >= -1e-9).all()
         n_pivots += more
     assert n_pivots > 50
-
-
-def test_dependent_masses_are_found():
-    rng = np.random.default_rng(0)
-    columns = rng.standard_normal((5, 12))
-    columns[3] = columns[0] - 2.0 * columns[1]
-    rows, basis = vertices._bases(columns, np.ones(12))
-    assert len(rows) == len(basis) == 4
-    assert np.linalg.matrix_rank(columns[np.ix_(rows, basis)]) == 4
-    columns[2] = 0.0
-    assert len(vertices._bases(columns, np.ones(12))[0]) == 0
 
 
 def random_program(rng, trial):
@@ -158,14 +146,3 @@ def test_records_of_a_model_tell_the_way():
     generated = MinimaxRiskClassifier("constraint-generation", radius=1.0).fit(X, y).history_
     assert {record["vertex"] for record in generated} == {"HiGHS"}
     assert sum(record["n_pivots"] for record in generated) > 0
-
-
-def test_independent_rows_are_independent():
-    rng = np.random.default_rng(0)
-    matrix = rng.standard_normal((9, 4))
-    matrix[:5] = 0.0
-    assert independent_rows(matrix).tolist() == [5, 6, 7, 8]
-
-
-def test_columns_that_depend_on_each_other_have_no_basis():
-    assert independent_rows(np.ones((5, 2))) is None
