@@ -307,8 +307,8 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
 NEAR_BOUND = 0.5
 # Rows beyond the number of columns from which the first basis is chosen, per column.
 SPARE_ROWS = 0.125
-# More pivots per mass, and besides, take longer than iterations.
-PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
+# More pivots take longer than the iterations that a vertex saves; where it is found it takes up to 40.
+MOST_PIVOTS = 60
 
 
 def crossed_vertex(point: BoxPoint) -> Candidate | None:
@@ -342,9 +342,9 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     atoms, guessed = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
     try:
         side = np.where(ratios[0, active] > ratios[1, active], 1.0, -1.0)
-        guess, most_pivots = Vertex(active, side, guessed), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
         bounds = working.target[near] + np.array([[1.0], [-1.0]])
-        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, most_pivots)
+        guess = Vertex(active, side, guessed)
+        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, MOST_PIVOTS)
     except ParametricSimplexError:
         return None
     is_positive = np.zeros((3, n), dtype=np.bool_)
