@@ -121,7 +121,8 @@ def test_parametric_simplex_finds_the_optimum_from_any_guess():
 
 @pytest.mark.parametrize("way", ["", "HiGHS gave up", "HiGHS"])
 def test_without_a_vertex_next_to_the_iterate_the_gap_is_kept(monkeypatch, way):
-    monkeypatch.setattr(vertices.VertexSearch, "candidates", lambda self, gap, *, is_near: iter(()))
+    for name in ("candidates", "pushed"):
+        monkeypatch.setattr(vertices.VertexSearch, name, lambda self, *given, **options: iter(()))
     X, labels = reference.random_problem(np.random.default_rng(12), 60, 300, 2)
     problem = problem_of(X, labels, 2, marginal_is_known=way != "")[0]
     settings = SETTINGS

@@ -12,6 +12,8 @@ generation, which needs no interior, goes from the optimum of the wider set to t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
@@ -19,7 +21,7 @@ from minimaxrisk._utils.interrupts import held_back, let_through
 from minimaxrisk.engines.highs import PivotLimitError, SolverError
 from minimaxrisk.engines.interior_point.box import BoxPoint, InteriorState, MakeSystem
 from minimaxrisk.engines.interior_point.step import step
-from minimaxrisk.engines.interior_point.vertices import VertexSearch
+from minimaxrisk.engines.interior_point.vertices import Candidate, VertexSearch
 from minimaxrisk.engines.paper import GuessedVertex, constraint_generation
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
@@ -157,7 +159,7 @@ class Search:
     def _begin(self, start: InteriorState | None, *, is_exact: bool = False) -> None:
         """Take a new iterate; one that gets stuck after a warm beginning is followed by another one."""
         self.point = BoxPoint(self.iterated, start, make_system=self._make_system, is_exact=is_exact)
-        self._vertices, self._is_warm = VertexSearch(self.point), start is not None
+        self.vertices, self._is_warm = VertexSearch(self.point), start is not None
         self._gaps: list[float] = []
 
     @property
@@ -178,6 +180,14 @@ class Search:
         """Whether the coefficients are those of a vertex, and optimal."""
         return self._upper_is_of_vertex and self.gap <= VERTEX_ACCURACY
 
+    @property
+    def has_vertex(self) -> bool:
+        """Whether the coefficients are those of a vertex as good as one of HiGHS would be.
+
+        Where masses are not unique those of the vertex may leave the set, and iterates prove the lower bound.
+        """
+        return self._upper_is_of_vertex and self.gap <= FINISHED_GAP
+
     def run(self, monitor: Monitor | None) -> str:
         """Iterate until "done", "near" (accurate, but not at a vertex), "stuck" or "stopped"."""
         best = self.best
@@ -190,7 +200,10 @@ class Search:
             bound = self._certify()
             if self.warm_start is not None:
                 self.warm_start.offer(self.point, self.gap)
-            way, n_pivots = self._look_for_vertex()
+            way, n_pivots = "", 0
+            if self.enough is None and self.gap <= VERTEX_GAP:
+                candidates = self.vertices.candidates(self.gap, is_near=self.is_near)
+                way, n_pivots = self.certify_first(candidates)
             self._gaps.append(self.gap)
             # 3) Report. The iterates never leave the uncertainty set, so no constraint is violated.
             best.report(
@@ -250,12 +263,10 @@ class Search:
             if is_proven and not self.is_widened:
                 self.best.offer_distribution(distribution, lower)
 
-    def _look_for_vertex(self) -> tuple[str, int]:
+    def certify_first(self, candidates: Iterable[tuple[str, Candidate]]) -> tuple[str, int]:
         """Take the first candidate that proves to be the optimum; returns how it was found, and pivots."""
         n_pivots = 0
-        if self.enough is not None or self.gap > VERTEX_GAP:
-            return "", n_pivots
-        for way, vertex in self._vertices.candidates(self.gap, is_near=self.is_near):
+        for way, vertex in candidates:
             stage = vertex.stage
             upper = upper_bound_of_some(self.iterated, self.objective, stage.components, stage.values)
             n_pivots += vertex.n_pivots
@@ -290,8 +301,16 @@ def _finish(search: Search, ended: str, monitor: Monitor | None) -> bool:
     is_accurate = ended == "near" and not search.is_widened
     is_easy = most_pivots(problem) > 0 and (problem.features.is_sparse or problem.marginal.is_known)
     largest = NEAR_ENOUGH_SPARSE if problem.features.is_sparse else VERTEX_GAP
-    if is_accurate and not (is_easy and search.gap <= largest):
-        return False
+    if is_accurate:
+        if search.gap > largest:
+            return False
+        # The face may have been tried when the coefficients were less accurate.
+        way, n_pivots = search.certify_first(search.vertices.pushed())
+        if search.at_vertex:
+            n_features = len(search.point.only)
+            best.report(monitor, best.upper, n_features=n_features, vertex=way, n_pivots=n_pivots)
+        if search.has_vertex or not is_easy:
+            return search.has_vertex
     # 2) HiGHS. The coefficients begin anew: a vertex is better than a point inside a face, if it is as good.
     finished = Solution.trivial(problem, search.objective)
     finished.history, finished.started = best.history, best.started

@@ -391,10 +391,14 @@ class VertexSearch:
             if vertex is not None:
                 yield "square", vertex  # the face has no other vertex
             elif seen or (is_near and face.surplus < -1):
-                vertex = pushed_vertex(self._point, face)
-                if vertex is not None:
-                    yield "push", vertex
+                yield from self.pushed()
         if self._may_cross and gap <= CROSSOVER_GAP:
             self._may_cross, vertex = False, crossed_vertex(self._point)
             if vertex is not None:
                 yield "parametric simplex", vertex
+
+    def pushed(self) -> Iterator[tuple[str, Candidate]]:
+        """Yield a vertex of the current face, next to the current coefficients."""
+        vertex = pushed_vertex(self._point, self._point.face())
+        if vertex is not None:
+            yield "push", vertex
