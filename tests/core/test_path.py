@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from minimaxrisk import MinimaxRiskClassifier, minimax_risk_path
 from minimaxrisk._utils.rounding import at_most
-from minimaxrisk.engines.interior_point import parametric_simplex
 from minimaxrisk.engines.interior_point.parametric_simplex import ParametricSimplexError
 from minimaxrisk.engines.radius_path import radii as engine
 
@@ -45,20 +44,23 @@ def random_data(seed, n=30, d=40, n_classes=2):
 def never_afresh(monkeypatch):
     """Fail where the vertex was not followed all the way."""
 
-    def refuse(family, radius):
-        raise AssertionError(f"radius {radius} was solved from scratch")
+    solve = engine.RadiusFamily.solve
 
-    monkeypatch.setattr(engine, "solve_afresh", refuse)
+    def refuse(family, radius, warm_start=None):
+        assert warm_start is not None, f"radius {radius} was solved from scratch"
+        return solve(family, radius, warm_start)
+
+    monkeypatch.setattr(engine.RadiusFamily, "solve", refuse)
 
 
 @pytest.fixture
 def always_afresh(monkeypatch):
     """As if no vertex could be followed."""
 
-    def fail(*arguments, **options):
+    def fail(problem):
         raise ParametricSimplexError("on purpose")
 
-    monkeypatch.setattr(engine._Follower, "go_to", fail)
+    monkeypatch.setattr(engine, "Homotopy", fail)
 
 
 def test_coefficients_are_those_of_separate_fits(never_afresh, wide):
@@ -135,34 +137,6 @@ def test_bounds_hold_between_the_radii(n_classes, breakpoints):
     risk = minimax_risk_path(X, y, np.linspace(0.3, 4.0, 8)).worst_case_error
     assert (np.diff(risk) >= -1e-9).all()
     assert (np.diff(risk, 2) <= 1e-9).all()
-
-
-@pytest.mark.parametrize(("n_classes", "coding"), [(2, "signed"), (2, "one-hot"), (3, "one-hot")])
-def test_exchanges_of_rows_and_columns_leave_what_is_computed_afresh(monkeypatch, n_classes, coding):
-    real, n_checked = parametric_simplex.Walk._exchange, 0
-
-    def exchange(walk, *arguments, **options):
-        nonlocal n_checked
-        real(walk, *arguments, **options)
-        k, exchanged = walk._k, (walk._tableau.copy(), walk._row, walk._room.copy(), walk._mu.copy())
-        slack, atoms = walk._slack.copy(), np.argsort(walk.vertex.atoms)
-        inverse = walk.vertex.inverse
-        walk._refresh(walk.vertex)
-        tableau, row, room, mu = exchanged
-        rows, afresh = np.argsort(row, kind="stable"), np.argsort(walk._row, kind="stable")
-        is_moment = np.sort(row) < walk._of_atom
-        assert walk._k == k
-        assert np.allclose(walk.vertex.inverse[atoms], inverse[atoms], atol=1e-8)
-        assert np.allclose(walk._tableau[afresh, :k][is_moment], tableau[rows, :k][is_moment], atol=1e-8)
-        assert np.allclose(walk._room[:, afresh][:, is_moment], room[:, rows][:, is_moment], atol=1e-8)
-        assert np.allclose(walk._mu[:k], mu[:k], atol=1e-8)
-        assert np.allclose(walk._slack, slack, atol=1e-8)
-        n_checked += 1
-
-    monkeypatch.setattr(parametric_simplex.Walk, "_exchange", exchange)
-    X, y = random_data(21, n=16, d=12, n_classes=n_classes)
-    minimax_risk_path(X, y, [0.5, 3.0], breakpoints=True, coding=coding)
-    assert n_checked > 10
 
 
 def brute_force_breakpoints(X, y, low, high):

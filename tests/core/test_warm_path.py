@@ -9,7 +9,7 @@ import pytest
 
 import reference
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk.engines.radius_path.radii import RadiusFamily, radius_path, solve_afresh
+from minimaxrisk.engines.radius_path.radii import RadiusFamily, radius_path
 from problems import problem_of
 
 RADII = 0.6 * 1.15 ** np.arange(5)
@@ -45,7 +45,7 @@ def test_as_from_the_beginning(options):
     family = family_of(1, **options)
     path = radius_path(family, RADII[::-1], everywhere=False)[::-1]
     for radius, warm in zip(RADII, path, strict=True):
-        cold = solve_afresh(family, radius)
+        cold = family.solve(radius)
         assert warm.radius == radius
         assert warm.upper == pytest.approx(cold.upper, abs=1e-9)
         assert warm.lower <= cold.upper + 1e-12
@@ -56,7 +56,7 @@ def test_as_from_the_beginning(options):
 def test_wide_gaps_are_kept(gap):
     family = replace(family_of(3), gap=gap)
     for one in radius_path(family, RADII[::-1], everywhere=False):
-        exact = solve_afresh(family, one.radius).upper
+        exact = family.solve(one.radius).upper
         assert one.lower - 1e-12 <= exact <= one.upper + 1e-9
         assert one.upper - one.lower <= gap
 
@@ -65,7 +65,7 @@ def test_radii_that_hardly_differ_and_radii_that_differ_much():
     for grid in (1.0 + 1e-7 * np.arange(4), np.array([1e-3, 0.5, 40.0, 41.0])):
         family = family_of(6, grid=grid)
         for one in radius_path(family, grid[::-1], everywhere=False):
-            assert one.upper == pytest.approx(solve_afresh(family, one.radius).upper, abs=1e-9)
+            assert one.upper == pytest.approx(family.solve(one.radius).upper, abs=1e-9)
 
 
 def test_radii_that_are_thin_at_first():
@@ -75,4 +75,4 @@ def test_radii_that_are_thin_at_first():
     assert (family.at(grid[0]).lam < 1e-5).any()
     for one in radius_path(family, grid[::-1], everywhere=False):
         assert one.upper - one.lower <= 1e-6
-        assert one.upper == pytest.approx(solve_afresh(family, one.radius).upper, abs=1e-8)
+        assert one.upper == pytest.approx(family.solve(one.radius).upper, abs=1e-8)

@@ -235,20 +235,12 @@ def path_of(
             log_line(what, solved.radius, solved.lower, solved.upper, len(solved.stage.components))
 
     path = solve_path(model, data, ascending, posed=posed, everywhere=breakpoints, report=report)
-    ends = np.array([one.upper_at_ends for one in path.solved])
-    envelope = Envelope(
-        radii=np.array([one.radius for one in path.solved]),
-        lower=np.array([one.lower for one in path.solved]),
-        at_smallest=ends[:, 0],
-        at_largest=ends[:, 1],
-        is_concave=path.is_concave,
-    )
     by_radius = {one.radius: one for one in path.solved}
     asked = [by_radius[s] for s in ascending]
-    gap = max(one.upper - one.lower for one in asked)
+    gap = max(one.gap for one in asked)
     if gap > LARGEST_GAP:
         warn(f"the bounds on R* are up to {gap:.2g} apart; they are valid.", ConvergenceWarning)
-    kinks, errors = envelope.breakpoints() if breakpoints else (None, None)
+    kinks, errors = path.envelope.breakpoints() if breakpoints else (None, None)
     rule_of = [path.rule(one) for one in asked]
     return MinimaxRiskPath(
         radii=radii,
@@ -259,5 +251,5 @@ def path_of(
         breakpoints=kinks,
         breakpoint_errors=errors,
         n_passes=1 + path.problem.features.n_passes,  # the first one scales and takes the moments
-        _envelope=envelope,
+        _envelope=path.envelope,
     )

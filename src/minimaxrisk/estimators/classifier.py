@@ -190,8 +190,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         the paper's R^k, or of the last ones scored on all instances), ``n_features``, ``n_added``,
         ``n_removed`` (components of Phi in the Newton matrix or linear program, for first-order those with
         a coefficient), ``max_violation`` (zero for the interior point), ``vertex`` (how the iteration came to
-        a vertex, such as ``"square"`` or ``"HiGHS"``; ``"HiGHS gave up"`` or ``"too large for HiGHS"`` if it
-        did not), ``n_pivots`` (of simplex methods), ``seconds``. Callbacks are told ``seconds_left``,
+        a vertex, such as ``"square"`` or ``"HiGHS"``, empty if it did not; ``"HiGHS gave up"`` if that took
+        too long), ``n_pivots`` (of simplex methods), ``seconds``. Callbacks are told ``seconds_left``,
         a forecast, as well.
     worst_case_errors_ : ndarray of shape (n_records,)
         ``worst_case_error`` of every record of ``history_``; for constraint generation the paper's

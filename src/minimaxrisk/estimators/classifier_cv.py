@@ -23,7 +23,14 @@ from minimaxrisk._utils.notices import is_silenced, one_warning, silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.engines.radius_path.radii import GAP, RadiusFamily, Report, SolvedRadius, radius_path
+from minimaxrisk.engines.radius_path.radii import (
+    GAP,
+    Envelope,
+    RadiusFamily,
+    Report,
+    SolvedRadius,
+    radius_path,
+)
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import (
     CURVED,
@@ -57,7 +64,7 @@ class SolvedPath:
 
     problem: Box
     solved: list[SolvedRadius]
-    is_concave: bool
+    envelope: Envelope
 
     def rule(self, solved: SolvedRadius) -> LinearRule:
         return LinearRule.of_some(solved.stage.components, solved.stage.values, self.problem)
@@ -100,7 +107,7 @@ def solve_path(
         problem = (pose_by(model, data, rule) if posed is None else posed.with_radii(rule)).problem
         family = RadiusFamily(problem, ascending[0], ascending[-1], gap)
         solved = radius_path(family, ascending[::-1], everywhere=everywhere, report=report)
-    return SolvedPath(problem, solved[::-1], family.is_concave)
+    return SolvedPath(problem, solved[::-1], family.envelope(solved[::-1]))
 
 
 # The default grid: so many radii, from this fraction of the largest one up to it.

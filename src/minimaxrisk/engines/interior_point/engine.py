@@ -74,12 +74,11 @@ def interior_point(
     The pair returned is the best one certified, whichever way the loop ends. ``start`` is the iterate to
     begin with. A ``warm_start`` brings one from a problem with smaller radii and takes one to the next.
     """
-    best = Solution.without_features(problem, problem.objective)
-    best.solver = "interior-point"
+    search = Search(problem, settings, warm_start=warm_start, start=start)
+    best = search.best
     is_vertex = False
     try:
         with let_through():
-            search = Search(problem, settings, best, warm_start=warm_start, start=start)
             ended = search.run(monitor)
             is_vertex = search.at_vertex and not search.is_widened
             if ended in ("near", "stuck"):
@@ -90,7 +89,7 @@ def interior_point(
     if not is_vertex:
         drop_small_coefficients(problem, best, settings.gap_tol)
     # Without violated constraints the work is done, also where rounding leaves a larger gap.
-    best.converged = best.converged or best.gap <= max(settings.gap_tol, SMALLEST_GAP)
+    best.converged = best.converged or best.gap <= search.tolerance
     best.stages = [best.stage]
     return best
 
@@ -102,28 +101,24 @@ def interior_approach(
     *,
     enough: StoppingRule | None = None,
     warm_start: WarmStart | None = None,
-    start: InteriorState | None = None,
 ) -> Solution | None:
-    """A pair whose bounds are ``enough``, or within ``settings.gap_tol`` of each other; not at a vertex.
+    """Return a pair whose bounds are ``enough``, or within ``settings.gap_tol``; not at a vertex.
 
     None where the loop gets stuck. Where constraints were widened, the bounds are those of the wider set.
     """
-    enough = StoppingRule(max(settings.gap_tol, SMALLEST_GAP)) if enough is None else enough
-    problem = widened(problem)
-    best = Solution.without_features(problem, problem.objective)
-    best.solver = "interior-point"
+    enough = enough or StoppingRule(max(settings.gap_tol, SMALLEST_GAP))
+    search = Search(widened(problem), settings, enough=enough, warm_start=warm_start)
     try:
         with let_through():
-            search = Search(problem, settings, best, enough=enough, warm_start=warm_start, start=start)
-            ended = search.run(monitor)
+            if search.run(monitor) == "stuck":
+                return None
     except KeyboardInterrupt:
-        best.interrupted = True
-        return best
-    return None if ended == "stuck" else best
+        search.best.interrupted = True
+    return search.best
 
 
 def widened(problem: Box) -> Box:
-    """The problem with radii of which none is so small that the set has no interior."""
+    """Return the problem with radii of which none is so small that the set has no interior."""
     if problem.smallest_radius >= THIN_RADIUS:
         return problem
     return problem.with_radii(np.maximum(problem.lam, WIDENED))
@@ -141,7 +136,6 @@ class Search:
         self,
         problem: Box,
         settings: EngineSettings,
-        best: Solution,
         *,
         objective: Objective | None = None,
         make_system: MakeSystem | None = None,
@@ -149,28 +143,37 @@ class Search:
         warm_start: WarmStart | None = None,
         start: InteriorState | None = None,
     ) -> None:
-        self.settings, self.best, self.warm_start, self.enough = settings, best, warm_start, enough
+        self.problem, self.settings, self.warm_start, self.enough = problem, settings, warm_start, enough
         self.tolerance = max(settings.gap_tol, SMALLEST_GAP)
         self.objective = problem.objective if objective is None else objective
-        self.problem, self.iterated = problem, widened(problem)
+        self.best = Solution.without_features(problem, self.objective)
+        self.best.solver = "interior-point"
+        self.lower = self.best.lower
+        self.iterated = widened(problem)
         self.is_widened = self.iterated is not problem
         self._make_system = make_system
-        self._begin(start if warm_start is None else warm_start.start_for(self.iterated.lam))
-        self.lower = best.lower
         self._upper_is_of_vertex = True  # of no features
-        self._way, self._n_pivots = "", 0  # of the current iteration
         self._extra = 0  # iterations within the tolerance
+        self._begin(start if warm_start is None else warm_start.start_for(self.iterated.lam))
 
-    def _begin(self, start: InteriorState | None, *, is_exact: bool = False) -> BoxPoint:
+    def _begin(self, start: InteriorState | None, *, is_exact: bool = False) -> None:
         """Take a new iterate; one that gets stuck after a warm beginning is followed by another one."""
         self.point = BoxPoint(self.iterated, start, make_system=self._make_system, is_exact=is_exact)
-        self._vertices, self._is_warm = VertexSearch(self.point), start is not None
+        self.vertices, self._is_warm = VertexSearch(self.point), start is not None
         self._gaps: list[float] = []
-        return self.point
 
     @property
     def gap(self) -> float:
         return self.best.upper - self.lower
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the tolerance is met, so that at most the vertex is missing."""
+        return self.point.constraints.is_exact and self.gap <= self.tolerance
+
+    @property
+    def is_enough(self) -> bool:
+        return self.enough is not None and bool(self.enough(self.lower, self.best.upper))
 
     @property
     def at_vertex(self) -> bool:
@@ -186,63 +189,56 @@ class Search:
         return self._upper_is_of_vertex and self.gap <= FINISHED_GAP
 
     def run(self, monitor: Monitor | None) -> str:
-        """Iterate until "done", "near" (accurate, but not at a vertex), "stuck" or "stopped".
-
-        With ``enough`` the end is "done" when the bounds are.
-        """
-        best, point = self.best, self.point
+        """Iterate until "done", "near" (accurate, but not at a vertex), "stuck" or "stopped"."""
+        best = self.best
         while True:
             # 1) Choose the working set, by exact passes from a certain gap on.
-            is_close = self.gap <= max(ROUGH_GAP, self.tolerance) or self._is_enough()
-            if is_close and not point.constraints.is_exact:
-                point = self._make_exact()
-            n_added, n_removed = point.choose_working_sets()
+            if self.gap <= max(ROUGH_GAP, self.tolerance) or self.is_enough:
+                self._make_exact()
+            n_added, n_removed = self.point.choose_working_sets()
             # 2) Certify the iterate and look for the vertex next to it.
             bound = self._certify()
-            is_exact = point.constraints.is_exact
-            is_near = is_exact and self.gap <= self.tolerance
             if self.warm_start is not None:
-                self.warm_start.offer(point, self.gap)
-            if self.enough is None:
-                self._look_for_vertex(is_near=is_near)
-                is_near = is_exact and self.gap <= self.tolerance
+                self.warm_start.offer(self.point, self.gap)
+            way, n_pivots = "", 0
+            if self.enough is None and self.gap <= VERTEX_GAP:
+                candidates = self.vertices.candidates(self.gap, is_near=self.is_near)
+                way, n_pivots = self.certify_first(candidates)
             self._gaps.append(self.gap)
             # 3) Report. The iterates never leave the uncertainty set, so no constraint is violated.
             best.report(
                 monitor,
                 bound,
-                n_features=len(point.only),
+                n_features=len(self.point.only),
                 n_added=n_added,
                 n_removed=n_removed,
-                vertex=self._way,
-                n_pivots=self._n_pivots,
+                vertex=way,
+                n_pivots=n_pivots,
             )
             # 4) Stop.
-            if (is_exact and self._is_enough()) or (is_near and self.at_vertex and not self.is_widened):
+            is_near = self.is_near
+            is_finished = is_near and self.at_vertex
+            if (is_finished and not self.is_widened) or (self.is_enough and self.point.constraints.is_exact):
                 return "done"
             if best.stopped or len(best.history) == self.settings.max_iter:
                 return "stopped"
-            stuck = is_stuck(self._gaps)
             self._extra += is_near and self.gap <= VERTEX_GAP
-            if is_near and (self.at_vertex or self._is_late()):
+            if is_finished or (is_near and self._is_late()):
                 return "near"
             # 5) Take a step.
+            stuck = is_stuck(self._gaps)
             if not stuck:
-                step(point)
-            if stuck or point.failed[0]:
+                step(self.point)
+            if stuck or self.point.failed[0]:
                 if is_near or not self._is_warm:
                     return "near" if is_near else "stuck"
-                point = self._begin(None)
+                self._begin(None)
 
-    def _is_enough(self) -> bool:
-        return self.enough is not None and bool(self.enough(self.lower, self.best.upper))
-
-    def _make_exact(self) -> BoxPoint:
-        """The iterate with exact positions, or a new one if rough passes let it leave the set."""
-        if self.point.make_exact()[0]:
-            return self.point
-        self.lower = self.best.lower
-        return self._begin(None, is_exact=True)
+    def _make_exact(self) -> None:
+        """Go on with exact positions, from a new iterate if rough passes let this one leave the set."""
+        if not self.point.constraints.is_exact and not self.point.make_exact()[0]:
+            self.lower = self.best.lower
+            self._begin(None, is_exact=True)
 
     def _certify(self) -> float:
         """Offer the iterate's own pair; returns the bound of its coefficients."""
@@ -267,33 +263,21 @@ class Search:
             if is_proven and not self.is_widened:
                 self.best.offer_distribution(distribution, lower)
 
-    def _look_for_vertex(self, *, is_near: bool) -> None:
-        self._way, self._n_pivots = "", 0
-        if self.gap <= VERTEX_GAP:
-            self._certify_first(self._vertices.candidates(self.gap, is_near=is_near))
-
-    def look_once_more(self, monitor: Monitor | None) -> bool:
-        """Before HiGHS is asked: the face may have been tried when the coefficients were less accurate."""
-        self._n_pivots = 0
-        self._certify_first(self._vertices.pushed())
-        if self.at_vertex:
-            self.report_end(monitor, self._way, self._n_pivots)
-        return self.at_vertex or self.has_vertex
-
-    def _certify_first(self, candidates: Iterable[tuple[str, Candidate]]) -> None:
-        """Take the first candidate whose certificate says that it is the optimum."""
+    def certify_first(self, candidates: Iterable[tuple[str, Candidate]]) -> tuple[str, int]:
+        """Take the first candidate that proves to be the optimum; returns how it was found, and pivots."""
+        n_pivots = 0
         for way, vertex in candidates:
             stage = vertex.stage
             upper = upper_bound_of_some(self.iterated, self.objective, stage.components, stage.values)
-            self._n_pivots += vertex.n_pivots
+            n_pivots += vertex.n_pivots
             if upper <= self.best.upper:
                 self._offer_stage(stage, upper, is_vertex=True)
                 # Only now is a pass over the features worth its time.
                 inside = lower_bound(self.iterated, self.objective, vertex.distribution)
                 self._offer_distribution(inside.distribution, inside.bound)
             if self.at_vertex:
-                self._way = way
-                return
+                return way, n_pivots
+        return "", n_pivots
 
     def _is_late(self) -> bool:
         """Whether iterations within the tolerance take too long.
@@ -302,11 +286,6 @@ class Search:
         """
         is_hard = self.problem.features.is_sparse or most_pivots(self.problem) == 0
         return is_hard or self._extra > EXTRA_ITERATIONS
-
-    def report_end(self, monitor: Monitor | None, way: str, n_pivots: int) -> None:
-        """A last record, of a search for the vertex without an iteration."""
-        n_features = len(self.point.only)
-        self.best.report(monitor, self.best.upper, n_features=n_features, vertex=way, n_pivots=n_pivots)
 
 
 @held_back()
@@ -317,17 +296,21 @@ def _finish(search: Search, ended: str, monitor: Monitor | None) -> bool:
     """
     problem, settings, best = search.problem, search.settings, search.best
     n_iterations, gap_tol = len(best.history), settings.gap_tol
-    # 1) Where the iterate is accurate, a vertex is welcome but not necessary.
+    # 1) Where the iterate is accurate, a vertex is welcome but not necessary. HiGHS finds it in few pivots
+    # with sparse rows in 4 of 6 cases, and with known masses in 34 of 34.
     is_accurate = ended == "near" and not search.is_widened
+    is_easy = most_pivots(problem) > 0 and (problem.features.is_sparse or problem.marginal.is_known)
+    largest = NEAR_ENOUGH_SPARSE if problem.features.is_sparse else VERTEX_GAP
     if is_accurate:
-        if search.gap > (NEAR_ENOUGH_SPARSE if problem.features.is_sparse else VERTEX_GAP):
+        if search.gap > largest:
             return False
-        if search.look_once_more(monitor):
-            return True
-        # HiGHS finds it in few pivots with sparse rows in 4 of 6 cases, and with known masses in 34 of 34.
-        if most_pivots(problem) == 0 or not (problem.features.is_sparse or problem.marginal.is_known):
-            search.report_end(monitor, "not by HiGHS", 0)
-            return False
+        # The face may have been tried when the coefficients were less accurate.
+        way, n_pivots = search.certify_first(search.vertices.pushed())
+        if search.at_vertex:
+            n_features = len(search.point.only)
+            best.report(monitor, best.upper, n_features=n_features, vertex=way, n_pivots=n_pivots)
+        if search.has_vertex or not is_easy:
+            return search.has_vertex
     # 2) HiGHS. The coefficients begin anew: a vertex is better than a point inside a face, if it is as good.
     finished = Solution.trivial(problem, search.objective)
     finished.history, finished.started = best.history, best.started
@@ -340,9 +323,7 @@ def _finish(search: Search, ended: str, monitor: Monitor | None) -> bool:
             np.union1d(guess.components, _notable_components(search.point)),
             n_max=settings.n_max,
             epsilon=FINISHED_VIOLATION,
-            gap_tol=settings.gap_tol
-            if settings.gap_tol > VERTEX_GAP
-            else min(settings.gap_tol, FINISHED_GAP),
+            gap_tol=gap_tol if gap_tol > VERTEX_GAP else min(gap_tol, FINISHED_GAP),
             max_iter=None if settings.max_iter is None else settings.max_iter - n_iterations - 1,
             deadline=settings.deadline,
             monitor=monitor,
@@ -352,7 +333,10 @@ def _finish(search: Search, ended: str, monitor: Monitor | None) -> bool:
         )
     except PivotLimitError as error:
         # No vertex then, and the history says so.
-        search.report_end(monitor, "HiGHS gave up", error.n_pivots)
+        n_features = len(search.point.only)
+        best.report(
+            monitor, best.upper, n_features=n_features, vertex="HiGHS gave up", n_pivots=error.n_pivots
+        )
         finished.stopped = best.stopped
     except SolverError as error:
         best.remark = f"the work of the interior point could not be finished: {error}"
@@ -373,13 +357,13 @@ def _finish(search: Search, ended: str, monitor: Monitor | None) -> bool:
 
 
 def most_pivots(problem: Box) -> int:
-    """How many pivots a vertex is worth; none where they would be too few to get there."""
+    """Return how many pivots a vertex is worth; none where they would be too few to get there."""
     n_pivots = PIVOTS_TIMES_MASSES // problem.centre.size
     return n_pivots if n_pivots >= 100 else 0
 
 
 def _notable_components(point: BoxPoint) -> IntArray:
-    """Components that may matter at the optimum."""
+    """Return components that may matter at the optimum."""
     largest = point.sides.max(axis=0)
     return point.only.components[largest > NOTABLE_MULTIPLIER * largest.max(initial=0.0)]
 

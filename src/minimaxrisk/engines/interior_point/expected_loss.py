@@ -32,16 +32,15 @@ def largest_loss(problem: Box, objective: ExpectedLoss) -> Solution | None:
     is_large = problem.coding.n_blocks > 1 and problem.n_instances > MOST_INSTANCES_ONE_HOT
     if problem.marginal.is_known or is_large or problem.smallest_radius < THIN_RADIUS:
         return None
-    best = Solution.trivial(problem, objective)
     search = Search(
         problem,
         EngineSettings("interior-point", gap_tol=GAP),
-        best,
         objective=objective,
         make_system=lambda start: ExpectedLossSystem(objective.loss, problem.coding, start),
         enough=StoppingRule(GAP),
     )
     search.run(None)
+    best = search.best
     best.settle(problem, objective)
     drop_small_coefficients(problem, best, GAP, objective)
     best.converged = best.gap <= LARGEST_GAP

@@ -68,7 +68,9 @@ class FaceEquations:
         """A solution as a pair; None if it is not finite."""
         if not (np.isfinite(coefficients).all() and np.isfinite(masses).all()):
             return None
-        stage = stage_of(self.components, coefficients[: len(self.components)])
+        # Some are zero where the vertex is degenerate.
+        used = np.flatnonzero(np.abs(coefficients[: len(self.components)]) > NEGLIGIBLE_MULTIPLIER)
+        stage = SparseCoefficients(self.components[used], coefficients[used])
         return Candidate(stage, self.distribution(masses), n_pivots)
 
 
@@ -82,12 +84,6 @@ def active_rows(working: WorkingSet, face: Face) -> tuple[FloatArray, FloatArray
     active = np.searchsorted(working.components, face.components)
     radius = working.radius[active]
     return working.rows[active] * radius[:, None], (working.target[active] + face.side) * radius
-
-
-def stage_of(components: IntArray, coefficients: FloatArray) -> SparseCoefficients:
-    """The coefficients that are not zero up to rounding; some are zero where the vertex is degenerate."""
-    used = np.flatnonzero(np.abs(coefficients) > NEGLIGIBLE_MULTIPLIER)
-    return SparseCoefficients(components[used], coefficients[used])
 
 
 def normalised(w: FloatArray) -> FloatArray:
@@ -118,20 +114,14 @@ def _signed_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEqua
     )
 
 
-def _largest_and_free(face: Face) -> tuple[BoolArray, BoolArray, IntArray]:
-    """Masses that equal r, free ones strictly between 0 and r (K x n each), and the instances of both.
-
-    A positive mass at an instance where none is the largest does not enter the equations.
-    """
-    largest = face.is_positive & face.is_largest
-    has_largest = largest.any(axis=0)
-    return largest, face.is_positive & ~largest & has_largest, np.flatnonzero(has_largest)
-
-
 def _one_hot_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEquations:
     """The masses are the free ones, then r itself; the last rows are their known sums."""
-    largest, is_free, instances = _largest_and_free(face)
-    free = np.nonzero(is_free)
+    # Masses equal r or are free, strictly between 0 and r. A positive mass at an instance where none is the
+    # largest does not enter the equations.
+    largest = face.is_positive & face.is_largest
+    has_largest = largest.any(axis=0)
+    instances = np.flatnonzero(has_largest)
+    free = np.nonzero(face.is_positive & ~largest & has_largest)
     n_moments, n_free = len(face.components), len(free[0])
     block = face.components // problem.tau.shape[1]
     rows, right = active_rows(working, face)
@@ -167,22 +157,16 @@ def _one_hot_equations(problem: Box, working: WorkingSet, face: Face) -> FaceEqu
 
 
 def square_vertex(problem: Box, working: WorkingSet, face: Face, n_pivots: int = 0) -> Candidate | None:
-    """The masses and coefficients of a face with as many masses as equations; None if it is singular."""
+    """Return the vertex of a face with as many masses as equations; None if they are singular."""
     equations = equations_of(problem, working, face)
-    solved = solve_both_ways(equations.matrix, equations.right, equations.cost)
-    return None if solved is None else equations.vertex(solved[1], solved[0], n_pivots)
-
-
-def solve_both_ways(
-    matrix: FloatArray, right: FloatArray, cost: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
-    """``M^-1 right`` and ``M^-T cost`` by one factor; None where M is singular or empty."""
-    if len(right) == 0:
+    if len(equations.right) == 0:
         return None
-    factor, pivots, info = dgetrf(matrix)
+    factor, pivots, info = dgetrf(equations.matrix)
     if info != 0:
         return None
-    return dgetrs(factor, pivots, right)[0], dgetrs(factor, pivots, cost, trans=1)[0]
+    masses = dgetrs(factor, pivots, equations.right)[0]
+    coefficients = dgetrs(factor, pivots, equations.cost, trans=1)[0]
+    return equations.vertex(coefficients, masses, n_pivots)
 
 
 def independent_rows(matrix: FloatArray) -> IntArray | None:
@@ -323,8 +307,8 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
 NEAR_BOUND = 0.5
 # Rows beyond the number of columns from which the first basis is chosen, per column.
 SPARE_ROWS = 0.125
-# More pivots per mass, and besides, take longer than iterations.
-PIVOTS_PER_MASS, FEW_PIVOTS = 0.15, 25
+# More pivots take longer than the iterations that a vertex saves; where it is found it takes up to 40.
+MOST_PIVOTS = 60
 
 
 def crossed_vertex(point: BoxPoint) -> Candidate | None:
@@ -358,9 +342,9 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     atoms, guessed = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
     try:
         side = np.where(ratios[0, active] > ratios[1, active], 1.0, -1.0)
-        guess, most_pivots = Vertex(active, side, guessed), int(PIVOTS_PER_MASS * k) + FEW_PIVOTS
         bounds = working.target[near] + np.array([[1.0], [-1.0]])
-        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, most_pivots)
+        guess = Vertex(active, side, guessed)
+        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, MOST_PIVOTS)
     except ParametricSimplexError:
         return None
     is_positive = np.zeros((3, n), dtype=np.bool_)
@@ -414,7 +398,7 @@ class VertexSearch:
                 yield "parametric simplex", vertex
 
     def pushed(self) -> Iterator[tuple[str, Candidate]]:
-        """A vertex of the current face, next to the current coefficients."""
+        """Yield a vertex of the current face, next to the current coefficients."""
         vertex = pushed_vertex(self._point, self._point.face())
         if vertex is not None:
             yield "push", vertex
