@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
@@ -266,8 +268,23 @@ def test_what_is_too_much_for_the_interior_point():
 
 @pytest.fixture
 def nothing_is_small(monkeypatch):
-    monkeypatch.setattr(cost, "FEW_INSTANCES", 0)
-    monkeypatch.setattr(cost, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(cost, "LIMITS", replace(cost.LIMITS, few_instances=0, most_seconds=0.0))
+
+
+@pytest.mark.parametrize("is_correlated", [False, True])
+def test_steps_that_hardly_advance_make_way_for_an_exact_solution(is_correlated, monkeypatch):
+    """As on pixels; where they advance they are kept."""
+    monkeypatch.setattr(cost, "LIMITS", replace(cost.LIMITS, few_seconds=0.0, worth_of_exactness=0.0))
+    if is_correlated:
+        X, y = load_digits(return_X_y=True)
+    else:
+        study = make_expression(40, 60, random_state=0)
+        X, y = study.data, study.target
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MinimaxRiskClassifier().fit(X, y)
+    assert model.solver_ == ("interior-point" if is_correlated else "first-order")
+    assert model.optimality_gap_ <= (1e-6 if is_correlated else 1e-3)
 
 
 def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):

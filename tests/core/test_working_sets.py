@@ -74,7 +74,7 @@ def test_the_moment_side_solves_its_system(has_shared, form, monkeypatch):
     own, shared = rng.random((2, n_blocks, n)) + 0.1
     weights = rng.random(len(working)) + 0.1
     g = rng.standard_normal((n_blocks, n))
-    u, rest, moved = MomentSide(working, weights, own, shared if has_shared else None).solve(g)
+    u, rest, moved = MomentSide(working, weights, own, shared if has_shared else None).refined(g)
     stiffness = np.zeros((n_blocks, n, n_blocks, n))
     for i in range(n):
         block = np.diag(own[:, i]) + (np.outer(shared[:, i], shared[:, i]) if has_shared else 0.0)

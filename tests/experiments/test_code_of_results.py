@@ -72,7 +72,7 @@ def test_a_constant_of_the_engine_makes_results_older(tmp_path, monkeypatch):
         return code.reasons_why_older(epsilon.ITEM, recorded, {})
 
     assert now(text.replace("# Where constraint generation", "# How constraint generation")) == []
-    assert now(text.replace("n_steps: int = 40", "n_steps: int = 41")) == ["the engine changed since"]
+    assert now(text.replace("FIRST_STEPS = 40", "FIRST_STEPS = 41")) == ["the engine changed since"]
 
 
 def test_the_experiment_and_its_settings_count_and_its_report_does_not():

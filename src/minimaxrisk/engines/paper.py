@@ -54,6 +54,8 @@ from minimaxrisk.problem.rule import best_sets, instance_thresholds
 from minimaxrisk.uncertainty.radius import THIN_RADIUS
 
 NOTHING = np.empty(0, dtype=np.intp)
+# First-order steps whose coefficients tell the first features of a program, the few iterations of the paper.
+FIRST_STEPS = 40
 
 
 class Sets(NamedTuple):
@@ -352,12 +354,12 @@ def by_columns(problem: Box, columns: IntArray) -> IntArray:
 
 
 def first_order_pair(problem: Box, n_components: int) -> tuple[FloatArray, IntArray]:
-    """Return the coefficients after 40 first-order steps, and which components matter most there.
+    """Return the coefficients after a few first-order steps, and which components matter most there.
 
     Those are the largest coefficients, and after them the components that the adversary's answer violates.
     """
     iteration = PrimalDual(problem)
-    for _ in range(40):
+    for _ in range(FIRST_STEPS):
         point = iteration.step()
     size, violation = np.abs(point.mu).ravel(), _violation(problem, point.moments)
     return point.mu, np.sort(np.lexsort((-violation, -size))[:n_components])
