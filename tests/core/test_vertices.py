@@ -147,3 +147,14 @@ def test_records_of_a_model_tell_the_way():
     generated = MinimaxRiskClassifier("constraint-generation", radius=1.0).fit(X, y).history_
     assert {record["vertex"] for record in generated} == {"HiGHS"}
     assert sum(record["n_pivots"] for record in generated) > 0
+
+
+def test_pivots_find_the_vertex_where_every_sample_has_mass():
+    """Centred columns have one direction less than samples: a first basis of all masses is singular."""
+    X, y = np.random.default_rng(1).standard_normal((40, 4000)), np.arange(40) % 2
+    X[y == 1, :10] += 1.0
+    ways = []
+    model = MinimaxRiskClassifier(callback=lambda record: ways.append(record["vertex"]) and None).fit(X, y)
+    assert (model.worst_case_distribution_.sum(axis=1) > 0.0).all()
+    assert ways[-1] == "parametric simplex"
+    assert model.optimality_gap_ < 1e-12

@@ -17,7 +17,7 @@ Certificates decide which candidate is the optimum. Where none is, HiGHS goes on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg.blas import dger
@@ -169,20 +169,27 @@ def square_vertex(problem: Box, working: WorkingSet, face: Face, n_pivots: int =
     return equations.vertex(coefficients, masses, n_pivots)
 
 
-def independent_rows(matrix: FloatArray) -> IntArray | None:
-    """As many rows of a tall matrix as it has columns, chosen by partial pivoting, ascending.
+def independent_rows(matrix: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return a basis of a tall matrix: independent columns, the first ones preferred, and as many rows.
 
-    None where its columns depend on each other.
+    Rows are chosen by partial pivoting. Both are ascending.
     """
-    _, pivots, info = dgetrf(matrix)
-    if info > 0:
-        return None
+    columns = np.arange(matrix.shape[1])
+    while True:
+        factor, pivots, _ = dgetrf(matrix[:, columns])
+        size = np.abs(factor.diagonal())
+        is_dependent = size <= SMALLEST_PIVOT * size.max(initial=0.0)
+        if not is_dependent.any():
+            break
+        columns = columns[~is_dependent]
     order = np.arange(len(matrix))
     for i, pivot in enumerate(pivots):
         order[i], order[pivot] = order[pivot], order[i]
-    return np.sort(order[: len(pivots)])
+    return np.sort(order[: len(pivots)]), columns
 
 
+# A pivot that is smaller, relative to the largest one, is a rounding error; rows have weights down to 1e-9.
+SMALLEST_PIVOT = 1e-12
 # A row of unit length whose squared distance from the span of others is smaller depends on them.
 DEPENDENT = 1e-12
 # The largest matrix M for a push, in entries; at 6500 x 6500 it took longer than all iterations. With sparse
@@ -299,8 +306,8 @@ def _bases(columns: FloatArray, weights: FloatArray) -> tuple[IntArray, IntArray
     unit = columns / length[:, None]
     _, order, rank, _ = dpstrf(unit @ unit.T, tol=DEPENDENT)
     rows = np.sort(order[:rank] - 1)
-    basis = independent_rows((columns[rows] * weights).T)
-    return (nothing, nothing) if basis is None else (rows, basis)
+    basis, kept = independent_rows((columns[rows] * weights).T)
+    return (rows, basis) if len(kept) == len(rows) else (nothing, nothing)
 
 
 # Constraints with less room than this take part.
@@ -322,8 +329,9 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     # 1) The masses.
     working, n = point.only, point.problem.n_instances
     x, z = point.system.x.reshape(2, -1), point.system.z.reshape(2, -1)
-    label, instance = np.nonzero(x > x.max() * z)
-    k = len(instance)
+    atoms = np.flatnonzero(x > x.max() * z)
+    atoms = atoms[np.argsort(-x.ravel()[atoms], kind="stable")]
+    k = len(atoms)
     if not 0 < k <= len(working):
         return None
     # 2) The constraints that take part, and those of the first basis.
@@ -333,18 +341,16 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
     spare, matrix, ratios = np.searchsorted(near, order), working.rows[near], ratios[:, near]
     ratio = ratios[:, spare].max(axis=0)
     weights = np.clip(ratio / ratio[k - 1], SMALLEST_WEIGHT, 1.0)
-    chosen = independent_rows(matrix[np.ix_(spare, instance)] * weights[:, None])
-    if chosen is None:
-        return None  # the optimum is degenerate
-    active = np.sort(spare[chosen])
+    chosen, kept = independent_rows(matrix[np.ix_(spare, atoms % n)] * weights[:, None])
+    active, guessed = np.sort(spare[chosen]), np.append(atoms[kept], 2 * n)
     # 3) Pivots to the optimal basis, and its pair.
     components = Components(np.arange(len(near)), np.zeros(len(near), dtype=np.intp), matrix)
-    atoms, guessed = Atoms(point.problem.coding.matrix, n), np.append(label * n + instance, 2 * n)
     try:
         side = np.where(ratios[0, active] > ratios[1, active], 1.0, -1.0)
         bounds = working.target[near] + np.array([[1.0], [-1.0]])
         guess = Vertex(active, side, guessed)
-        vertex, n_pivots = optimal_vertex(atoms, components, bounds, guess, MOST_PIVOTS)
+        of_sets = Atoms(point.problem.coding.matrix, n)
+        vertex, n_pivots = optimal_vertex(of_sets, components, bounds, guess, MOST_PIVOTS)
     except ParametricSimplexError:
         return None
     is_positive = np.zeros((3, n), dtype=np.bool_)
@@ -358,7 +364,17 @@ def crossed_vertex(point: BoxPoint) -> Candidate | None:
         np.zeros(n, dtype=np.bool_),
         0,
     )
-    return square_vertex(point.problem, working, face, n_pivots)
+    found = square_vertex(point.problem, working, face, n_pivots)
+    if found is None or len(kept) == k:
+        return found
+    # 4) Where masses are not unique, those nearest to the iterate's are inside all other constraints too.
+    wide = replace(face, is_positive=face.is_positive | (x > x.max() * z))
+    equations = equations_of(point.problem, working, wide)
+    try:
+        masses = _nearest_solution(equations.matrix, equations.right, equations.masses_at(point.system.x[0]))
+    except FactorisationError:
+        return found
+    return replace(found, distribution=equations.distribution(masses))
 
 
 # Gap below which the parametric simplex method takes less time than the iterations that it saves. At 1600
