@@ -69,8 +69,9 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         solution violates most, ``"constraint-and-column-generation"`` samples and sets of labels too, to a
         gap of about 0.01; ``"full-lp"`` passes all features to HiGHS at once, which is slow for many.
         ``"auto"`` is the interior point. It is first-order, with a warning, where ``gap_tol`` is None and an
-        exact solution is predicted to take more than three seconds and 1.5 times as long as steps to a gap of
-        1e-3, and where the interior point would take more than half an hour or 8 GB. The optimum is the same.
+        exact solution is predicted to take more than three seconds and 1.1 times as long as steps to a gap of
+        1e-3, and where the interior point would take more than half an hour or 8 GB. Steps that hardly
+        advance, as on pixels, make way for the exact solution. The optimum is the same.
         An object of ``minimaxrisk.solvers``, such as ``InteriorPoint(max_seconds=60)``, has the parameters of
         its solver, and a limit of time.
     coding : {"auto", "signed", "one-hot"}, default="auto"
