@@ -137,9 +137,8 @@ def test_every_function_takes_pairs():
     assert verify(model, X, y, groups=patient).valid
     assert worst_case(model, X, y, groups=patient).upper >= model.worst_case_error_ - 1e-6
     assert error_bound(model, X, y, groups=patient, method="radii", n_folds=4).n_train == 2 * N
-    for criterion in ("cross-validation", "noise-floor"):
-        chosen = MinimaxRiskClassifierCV(criterion=criterion, radii=[0.5, 2.0], n_permutations=5)
-        assert chosen.fit(X, y, groups=patient).radius_ in (0.5, 2.0)
+    chosen = MinimaxRiskClassifierCV(radii=[0.5, 2.0])
+    assert chosen.fit(X, y, groups=patient).radius_ in (0.5, 2.0)
     kernel = MinimaxRiskKernelClassifier(radius="bootstrap", random_state=0).fit(X, y, groups=patient)
     assert verify(kernel, X, y, groups=patient).valid
     compare({"a": MinimaxRiskClassifier(), "b": MinimaxRiskClassifier(radius=2.0)}, X, y, groups=patient)
