@@ -113,8 +113,8 @@ then, and what would R* be if there was nothing to learn? Measured on simulated 
 known, and on the data sets that were at hand. Written by `python -m experiments guarantees`; the paper
 has none of it.
 
-`bootstrap` and `bonferroni` are the radius rules that come with a coverage; a plain number s, such as the
-paper's s = 1, comes with none. The guaranteed error is the worst case over the set plus an upper confidence
+`bootstrap` is the radius rule that comes with a coverage; a plain number s, such as the paper's s = 1, comes
+with none. The guaranteed error is the worst case over the set plus an upper confidence
 limit on what instances unlike those of the training data add (`error_bound`). The last two items are
 about what goes with it: R* over all radii, and how many of the columns that stability selection keeps are
 false.

@@ -49,8 +49,7 @@ from minimaxrisk.matrices.moments import make_coding
 
 NAME = "coverage"
 BOOTSTRAP: Final = "bootstrap"
-BONFERRONI: Final = "bonferroni"
-RULES: tuple[RadiusOfBox, ...] = (BOOTSTRAP, BONFERRONI)
+RULES: tuple[RadiusOfBox, ...] = (BOOTSTRAP,)
 # Laws and codings. With the signed coding the sign of a feature changes with the label, which takes skewness
 # away; what it does to the coverage shows with one block per class.
 CASES: dict[str, tuple[str, Coding]] = {name: (name, "signed") for name in LAWS}
@@ -182,7 +181,7 @@ def true_moments(law: Law, X: FloatArray, coding: str = "signed") -> FloatArray:
 def _deviation(model: MinimaxRiskClassifier, moments: FloatArray) -> dict[str, Any]:
     """Whether the set holds the true moments, and the smallest factor with which it would have."""
     off = np.abs(moments - model.tau_)
-    assert model.radius_ is not None  # both rules have a factor
+    assert model.radius_ is not None  # the rule has a factor
     return {
         "covered": bool((off <= model.lambda_).all()),
         "needed_factor": float(model.radius_ * np.max(off / model.lambda_)),
@@ -226,7 +225,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
             Figure(
                 "coverage",
                 "Left: the factor that radii would have needed, T (box: quartiles, whiskers: 1% and 99%; "
-                "none where it is beyond the axis), and the mean factors of the two rules. Right: means of "
+                "none where it is beyond the axis), and the mean factors of the bootstrap. Right: means of "
                 "R*, guaranteed error and true error of the randomized rule, with radii of the bootstrap.",
                 (13.5, 4.0),
                 lambda figure: _draw(figure, known),
@@ -251,7 +250,6 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
 
 def _claims(settings: Settings, rows: Sequence[Row]) -> list[Claim]:
     of_law = {law: pick(rows, law=law, rule=BOOTSTRAP) for law in CASES}
-    factors = {rule: _mean(pick(rows, law=CORRELATED, rule=rule), "factor") for rule in RULES}
     normal = (INDEPENDENT, CORRELATED)
     return [
         Claim(
@@ -269,11 +267,6 @@ def _claims(settings: Settings, rows: Sequence[Row]) -> list[Claim]:
                 if law not in normal
             )
             + ".",
-        ),
-        Claim(
-            "For correlated features the radii of the bootstrap are smaller than those of Bonferroni.",
-            verdict([factors[BOOTSTRAP] < factors[BONFERRONI]] if pick(rows, law=CORRELATED) else []),
-            f"Mean factors {factors[BOOTSTRAP]:.2f} and {factors[BONFERRONI]:.2f}.",
         ),
         _bound_claim("randomized", rows, "randomized"),
         _bound_claim("arg-max", rows, "argmax"),
@@ -377,9 +370,8 @@ def _draw(figure: Any, rows: Sequence[Row]) -> None:
     if laws:
         needed = [_needed_factors(pick(rows, law=law, rule=BOOTSTRAP)) for law in laws]
         left.boxplot(needed, positions=place, whis=(1, 99), showfliers=False)
-    for rule, marker, colour in ((BOOTSTRAP, "D", "#2171b5"), (BONFERRONI, "x", "#cb181d")):
-        factors = [_mean(pick(rows, law=law, rule=rule), "factor") for law in laws]
-        left.plot(place + 0.32, factors, marker, color=colour, label=rule)
+    factors = [_mean(pick(rows, law=law, rule=BOOTSTRAP), "factor") for law in laws]
+    left.plot(place + 0.32, factors, "D", color="#2171b5", label=BOOTSTRAP)
     # Of a component that hardly varies in the sample T can be anything.
     left.set(ylabel="factor of the radii", ylim=(0.0, 12.0))
     for column, marker, colour, label in (

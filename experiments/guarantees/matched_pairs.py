@@ -20,7 +20,7 @@ N_PAIRS, D, EFFECT, N_INFORMATIVE = (12, 30), 40, 0.5, 5
 CORRELATIONS = (0.0, 0.8)
 N_PERMUTATIONS, LEVEL, CONFIDENCE = 19, 0.05, 0.95
 LOWEST, HIGHEST, LEAST_COVERED = 0.025, 0.085, 0.93
-RULES: tuple[Any, ...] = ("bootstrap", "bonferroni")
+RULES: tuple[Any, ...] = ("bootstrap",)
 
 
 def plan(settings: Settings, sources: Sources) -> list[Cell]:

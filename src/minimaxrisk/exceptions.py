@@ -12,8 +12,8 @@ __all__ = [
 class UninformativeRadiusWarning(UserWarning):
     """A plain number as radius that is too small for all true means at once: R* is a score, not a bound.
 
-    With ``radius="bootstrap"`` or ``"bonferroni"`` R* is a bound; ``permutation_test`` shows what the score
-    would be on noise. If you want the score, silence the warning with
+    With ``radius="bootstrap"`` R* is a bound; ``permutation_test`` shows what the score would be on noise. If
+    you want the score, silence the warning with
     ``warnings.simplefilter("ignore", UninformativeRadiusWarning)``.
 
     See Also

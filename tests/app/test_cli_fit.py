@@ -287,10 +287,10 @@ class TestFit:
         assert "a score, not a bound" in out
         assert "radius=" not in err
         assert not fit_json(capsys, few, "--target", "diagnosis")["is_bound"]
-        _, out, _ = run(capsys, "fit", few, "--target", "diagnosis", "--radius", "bonferroni")
+        _, out, _ = run(capsys, "fit", few, "--target", "diagnosis", "--radius", "bootstrap")
         assert "with 95% confidence" in out
         _, out, _ = run(
-            capsys, "fit", few, "--target", "diagnosis", "--radius", "bonferroni", "--confidence", "0.995"
+            capsys, "fit", few, "--target", "diagnosis", "--radius", "bootstrap", "--confidence", "0.995"
         )
         assert "with 99.5% confidence" in out
         _, out, _ = run(
@@ -300,7 +300,7 @@ class TestFit:
             "--target",
             "diagnosis",
             "--radius",
-            "bonferroni",
+            "bootstrap",
             "--class-weight",
             "balanced",
         )
@@ -567,7 +567,7 @@ class TestPredict:
 
     def test_bound_on_the_error_of_a_model_with_coverage(self, table, tmp_path, capsys):
         path = tmp_path / "b.skops"
-        rule = ["--radius", "bonferroni", "--confidence", "0.2"]
+        rule = ["--radius", "bootstrap", "--confidence", "0.2"]
         found = fit_json(capsys, table, "--target", "diagnosis", *rule, "--out", path)
         assert found["selected_features"]
         new = write_rows(tmp_path / "new.csv", sample_rows(values() + 0.5))

@@ -43,7 +43,7 @@ def table(rows, tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(table):
     path = table.with_name("m.skops")
-    groups = ["--ignore", "patient", "--radius", "bonferroni", "--confidence", "0.2"]
+    groups = ["--ignore", "patient", "--radius", "bootstrap", "--confidence", "0.2"]
     assert main(["fit", str(table), "--target", "class", *groups, "--out", str(path), "--quiet"]) == 0
     return path
 

@@ -26,7 +26,7 @@ pytest.importorskip("vl_convert")
 SMALL = {"n_estimators": 8, "subsample": 0.5, "random_state": 0}
 MODELS = {
     "classifier": MinimaxRiskClassifier(callback=lambda record: None),
-    "bound": MinimaxRiskClassifier(radius="bonferroni"),
+    "bound": MinimaxRiskClassifier(radius="bootstrap"),
     "cv": MinimaxRiskClassifierCV(
         MinimaxRiskClassifier(callback=lambda record: None), radii=[1.0, 2.0], cv=2
     ),

@@ -282,9 +282,8 @@ def test_noise(noise_findings):
     assert "does not prove that there is no relation" in entry(found, "Noise floor").text
 
 
-@pytest.mark.parametrize("radius", ["bootstrap", "bonferroni"])
-def test_bound(study, radius):
-    found = gather(MinimaxRiskClassifier(radius=radius, confidence=0.9), *study)
+def test_bound(study):
+    found = gather(MinimaxRiskClassifier(radius="bootstrap", confidence=0.9), *study)
     assert verdict.standing(found) == "bound"
     assert "Here it is a bound: with 90% confidence" in entry(found, "Worst-case error R*").text
     assert "minimaxrisk predict bounds the error for new samples" in entry(found, "Worst-case error R*").text
@@ -309,7 +308,7 @@ def test_weights_of_classes_make_r_star_another_error(study, weights, name):
     X, y = study
     uneven = np.r_[np.flatnonzero(y == "healthy"), np.flatnonzero(y == "ill")[:12]]
     X, y = X[uneven][:, :40], (y[uneven] == "ill").astype(int)
-    found = gather(MinimaxRiskClassifier(radius="bonferroni", class_weight=weights), X, y)
+    found = gather(MinimaxRiskClassifier(radius="bootstrap", class_weight=weights), X, y)
     page = text_of(render_report(found, PROVENANCE))
     assert "count every sample alike" in page
     assert "not comparable with R*" in page
@@ -445,7 +444,7 @@ def test_given_radii(study):
 
 
 def test_nothing_learned(noise_data):
-    found = gather(MinimaxRiskClassifier(radius="bonferroni"), *noise_data)
+    found = gather(MinimaxRiskClassifier(radius="bootstrap"), *noise_data)
     assert found.fit.n_selected == 0
     assert verdict.headline(found).startswith("No: with these settings no feature can be told from chance")
     assert "guarantees nothing" in entry(found, "Worst-case error R*").text
@@ -601,7 +600,7 @@ def test_the_two_rules_are_introduced_once_and_have_one_name_each(findings):
 OPTIONS = re.compile(r"--[a-z]|minimaxrisk (?:fit|predict|report)")
 
 
-@pytest.mark.parametrize("radius", [1.0, "bonferroni"])
+@pytest.mark.parametrize("radius", [1.0, "bootstrap"])
 def test_a_page_advises_in_the_words_of_the_place_it_was_made(study, radius):
     """Where parts were left out, nothing was learned or R* is a bound, readers are told what to pass."""
     X, y = study
@@ -610,7 +609,7 @@ def test_a_page_advises_in_the_words_of_the_place_it_was_made(study, radius):
     assert not OPTIONS.search(page)
     for argument in ("n_permutations=199", "n_folds=10", "n_radii=5", "has_rivals=True", "guarantee=True"):
         assert argument in page
-    assert ("error_bound(model, X, y, X_new=X_new) bounds" in page) == (radius == "bonferroni")
+    assert ("error_bound(model, X, y, X_new=X_new) bounds" in page) == (radius == "bootstrap")
     assert ('radius="bootstrap" finds' in page) == (radius == 1.0)
     found = gather_findings(model, X, y, **NOTHING, guarantee=False)
     page = text_of(render_report(found, PROVENANCE))
@@ -1051,7 +1050,7 @@ def test_missing_packages_are_named(findings, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("radius", "labels"), [(1.0, ["R*, score", "worst case"]), ("bonferroni", ["R*, bound", "bound"])]
+    ("radius", "labels"), [(1.0, ["R*, score", "worst case"]), ("bootstrap", ["R*, bound", "bound"])]
 )
 def test_demo_calls_a_bound_only_what_is_one(study, capsys, radius, labels):
     X, y = study

@@ -316,7 +316,7 @@ def check_posed_once(counted, n_samples, *, by_fit=1):
     assert posed.count(n_samples) == by_fit + 1
 
 
-@pytest.mark.parametrize(("radius", "scale"), [("1", "standard"), ("bonferroni", "clip")])
+@pytest.mark.parametrize(("radius", "scale"), [("1", "standard"), ("bootstrap", "clip")])
 def test_fit_with_a_report_poses_and_verifies_once(study, tmp_path, counted, radius, scale):
     path, page = as_csv(tmp_path / "genes.csv", *study), tmp_path / "page.html"
     options = ("--radius", radius, "--scale", scale, *FEW)
@@ -335,7 +335,7 @@ def test_fit_with_a_report_poses_and_verifies_leukemia_once(real_data, tmp_path,
 
 def test_fit_without_a_report_poses_and_verifies_once(study, tmp_path, counted):
     path = as_csv(tmp_path / "genes.csv", *study)
-    run("fit", path, "--target", "diagnosis", "--radius", "bonferroni", "-q")
+    run("fit", path, "--target", "diagnosis", "--radius", "bootstrap", "-q")
     check_posed_once(counted, 60)
 
 

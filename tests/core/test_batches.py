@@ -19,7 +19,7 @@ from minimaxrisk.engines.solution import EngineSettings, StoppingRule
 from minimaxrisk.problem.pose import pose, pose_parts
 from minimaxrisk.problem.problem import upper_bound
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap, UnionBound
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 from problems import bounds_of, coefficients_of
 from reference import minimax_risk, phi_vectors, random_problem, scaled_columns, tau_and_lambda
 
@@ -204,7 +204,7 @@ def assert_same_problem(found, expected, tolerance=1e-12):
         np.testing.assert_allclose(given, wanted, rtol=1e-11, atol=1e-11)
 
 
-RULES = {"number": Multiple(1.5), "union": UnionBound(0.95), "bootstrap": MultiplierBootstrap(0.95, 200, 0)}
+RULES = {"number": Multiple(1.5), "bootstrap": MultiplierBootstrap(0.95, 200, 0)}
 KINDS = [
     "plain",
     "weights",
@@ -252,7 +252,7 @@ def elsewhere(request):
     return moved
 
 
-WITH_RULES = [*((kind, "number") for kind in KINDS), ("plain", "union"), ("importance", "bootstrap")]
+WITH_RULES = [*((kind, "number") for kind in KINDS), ("plain", "bootstrap"), ("importance", "bootstrap")]
 
 
 @pytest.mark.parametrize(("kind", "rule"), WITH_RULES)

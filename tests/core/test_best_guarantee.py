@@ -354,7 +354,7 @@ def test_features_chosen_by_the_labels_leave_no_bound_by_radii():
     X, y = random.normal(size=(60, 3000)), np.arange(60) % 2
     for chosen in (SelectKBest(k=8), make_pipeline(StandardScaler(), SelectKBest(k=8))):
         chosen.fit(X, y)
-        model = MinimaxRiskClassifier(radius="bonferroni").fit(chosen.transform(X), y)
+        model = MinimaxRiskClassifier(radius="bootstrap").fit(chosen.transform(X), y)
         assert model.worst_case_error_ < 0.45
         found = error_bound(model, X, y, transformer=chosen, random_state=0)
         assert "may have made them by looking at the labels" in found.left_out[RADII]
@@ -364,7 +364,7 @@ def test_features_chosen_by_the_labels_leave_no_bound_by_radii():
             error_bound(model, X, y, transformer=chosen, method="radii")
     # What does not look at labels is no obstacle.
     plain = make_pipeline(StandardScaler(), VarianceThreshold()).fit(X[:, :8])
-    model = MinimaxRiskClassifier(radius="bonferroni").fit(plain.transform(X[:, :8]), y)
+    model = MinimaxRiskClassifier(radius="bootstrap").fit(plain.transform(X[:, :8]), y)
     assert error_bound(model, X[:, :8], y, transformer=plain, method="radii").method == RADII
 
 

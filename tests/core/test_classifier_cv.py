@@ -217,43 +217,6 @@ def test_the_default_grid_where_nothing_varies(column):
     assert model.cv_results_["radii"][-1] == 1.0
 
 
-# ---- the noise floor
-
-
-def test_noise_floor(study):
-    X, y = study
-    radii = [0.1, 1.0, 5.0]
-    options = {"radii": radii, "criterion": "noise-floor", "n_permutations": 2, "random_state": 3}
-    model = MinimaxRiskClassifierCV(**options).fit(X, y)
-    random, results = np.random.RandomState(3), model.noise_results_
-    for found in results["permuted_worst_case_errors"]:
-        order = random.permutation(60)
-        exact = [MinimaxRiskClassifier(radius=s).fit(X, y[order]).worst_case_error_ for s in radii]
-        np.testing.assert_allclose(found, exact, atol=1e-6)
-    exact = [MinimaxRiskClassifier(radius=s).fit(X, y).worst_case_error_ for s in radii]
-    np.testing.assert_allclose(results["worst_case_error"], exact, atol=1e-6)
-    distance = results["permuted_worst_case_errors"].mean(axis=0) - results["worst_case_error"]
-    assert np.array_equal(results["distance"], distance)
-    assert model.radius_ == radii[int(np.argmax(distance))]
-    assert radii[0] < model.radius_ < radii[-1]
-    assert not hasattr(model, "cv_results_")
-    model.set_params(criterion="cross-validation").fit(X, y)
-    assert not hasattr(model, "noise_results_")
-    assert hasattr(model, "cv_results_")
-
-
-def test_noise_floor_with_weights(study):
-    X, y = study
-    weights = 1.0 + np.arange(60) % 2
-    estimator = MinimaxRiskClassifier(class_weight="balanced")
-    options = {"radii": RADII, "criterion": "noise-floor", "n_permutations": 2, "random_state": 0}
-    model = MinimaxRiskClassifierCV(estimator, **options).fit(X, y, sample_weight=weights)
-    order = np.random.RandomState(0).permutation(60)
-    exact = clone(estimator).set_params(radius=1.7).fit(X, y[order], sample_weight=weights)
-    found = model.noise_results_["permuted_worst_case_errors"][0, 1]
-    assert found == pytest.approx(exact.worst_case_error_, abs=1e-6)
-
-
 # ---- folds
 
 
@@ -269,30 +232,24 @@ def test_groups_stay_together(study):
     assert not np.array_equal(found.cv_results_["fold_losses"], plain.cv_results_["fold_losses"])
 
 
-@pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
-def test_the_radii_of_all_fits_count_groups(study, criterion):
+def test_the_radii_of_all_fits_count_groups(study):
     """Copies of samples, as groups, are worth one each: on the way to the radius, and in the last fit."""
     X, y = study
     folds = list(StratifiedKFold(3).split(X, y))
     of_copies = [
         tuple(np.repeat(3 * rows, 3) + np.tile(np.arange(3), len(rows)) for rows in each) for each in folds
     ]
-    options = {"criterion": criterion, "n_permutations": 3, "random_state": 0}
-    once = MinimaxRiskClassifierCV(cv=folds, **options).fit(X, y)
+    once = MinimaxRiskClassifierCV(cv=folds).fit(X, y)
     X_thrice, y_thrice, groups = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(60), 3)
-    thrice = MinimaxRiskClassifierCV(cv=of_copies, **options).fit(X_thrice, y_thrice, groups=groups)
-    unaware = MinimaxRiskClassifierCV(cv=of_copies, **options).fit(X_thrice, y_thrice)
+    thrice = MinimaxRiskClassifierCV(cv=of_copies).fit(X_thrice, y_thrice, groups=groups)
+    unaware = MinimaxRiskClassifierCV(cv=of_copies).fit(X_thrice, y_thrice)
     assert thrice.radius_ == pytest.approx(once.radius_)
     np.testing.assert_allclose(thrice.estimator_.lambda_, once.estimator_.lambda_, atol=1e-12)
     assert thrice.worst_case_error_ == pytest.approx(once.worst_case_error_, abs=1e-6)
     assert verify(thrice.estimator_, X_thrice, y_thrice, groups=groups).valid
     assert not verify(thrice.estimator_, X_thrice, y_thrice).valid
-    if criterion == "noise-floor":
-        found, expected = (each.noise_results_["permuted_worst_case_errors"] for each in (thrice, once))
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-    else:
-        found, expected = (each.cv_results_["fold_losses"] for each in (thrice, once))
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+    found, expected = (each.cv_results_["fold_losses"] for each in (thrice, once))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
     assert (
         unaware.estimator_.lambda_.max() < thrice.estimator_.lambda_.max() * unaware.radius_ / thrice.radius_
     )
@@ -361,14 +318,11 @@ def test_samples_of_no_weight_take_no_part(study):
 
 
 @pytest.mark.usefixtures("eager_processes")
-@pytest.mark.parametrize("criterion", ["cross-validation", "noise-floor"])
-def test_the_number_of_processes_does_not_matter(study, criterion):
+def test_the_number_of_processes_does_not_matter(study):
     X, y = study
-    options = {"radii": RADII, "criterion": criterion, "n_permutations": 5, "random_state": 0}
-    one, two = (MinimaxRiskClassifierCV(n_jobs=n, **options).fit(X, y) for n in (1, 2))
-    name = "cv_results_" if criterion == "cross-validation" else "noise_results_"
-    for key, value in getattr(one, name).items():
-        assert np.array_equal(value, getattr(two, name)[key]), key
+    one, two = (MinimaxRiskClassifierCV(radii=RADII, n_jobs=n).fit(X, y) for n in (1, 2))
+    for key, value in one.cv_results_.items():
+        assert np.array_equal(value, two.cv_results_[key]), key
     assert np.array_equal(one.coef_, two.coef_)
 
 
@@ -467,9 +421,7 @@ def test_guarantees_take_it_and_a_hold_out_chooses_again(study):
         ({"cv": 40}, "cv=40 needs at least 40 samples of some class, but the largest class, '.*', has 3."),
         ({"cv": ShuffleSplit(1)}, "rule='one-se' needs at least 2 folds"),
         ({"rule": "1se"}, "'rule' parameter"),
-        ({"criterion": "aic"}, "'criterion' parameter"),
         ({"scoring": "accurate"}, "'scoring' parameter"),
-        ({"n_permutations": 0}, "'n_permutations' parameter"),
         (
             {"estimator": LogisticRegression()},
             "must be a MinimaxRiskClassifier or None, got LogisticRegression",
@@ -494,7 +446,7 @@ def test_bad_data(study):
     few = np.where(np.arange(60) < 2, "rare", y)
     single = np.where(np.arange(60) < 1, "rare", y)
     for cv in (3, StratifiedKFold(3)):
-        with pytest.raises(ValueError, match=r"'rare' has a single sample, .* criterion='noise-floor'"):
+        with pytest.raises(ValueError, match=r"'rare' has a single sample"):
             clone(model).set_params(cv=cv).fit(X, single)
     groups = np.where(few == "rare", 0, 1 + np.arange(60) % 5 + 5 * (few == "well"))
     with pytest.raises(ValueError, match=r"class 'rare' has a single group, .* leave the class out"):

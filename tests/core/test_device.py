@@ -150,7 +150,7 @@ def test_many_instances_several_classes_weights_groups_known_masses(elsewhere):
         (y[:60], {}, {"groups": pairs}),
         (y[:60], {"class_weight": {0: 1.0, 1: 2.0}}, {"X_unlabeled": more}),
         (y[:60], {"solver": "first-order"}, {}),
-        (y[:60], {"solver": "constraint-generation", "radius": "bonferroni"}, {}),
+        (y[:60], {"solver": "constraint-generation", "radius": "bootstrap"}, {}),
     ]
     for labels, parameters, arguments in cases:
         here, there = (

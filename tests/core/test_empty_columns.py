@@ -46,7 +46,7 @@ def test_an_empty_column_is_mapped_to_the_one_that_stands_for_it():
     "options",
     [
         {},
-        {"standardize": False, "radius": "bonferroni"},
+        {"standardize": False, "radius": "bootstrap"},
         {"radius": "bootstrap"},
         {"marginal": "empirical", "solver": "constraint-generation"},
     ],

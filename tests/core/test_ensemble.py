@@ -196,11 +196,11 @@ def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radi
 
 def test_the_radius_of_the_set_is_not_that_of_the_members():
     data = study(60, 80)
-    model = ensemble(MinimaxRiskClassifier(radius=1.0), radius="bonferroni").fit(data.data, data.target)
+    model = ensemble(MinimaxRiskClassifier(radius=1.0), radius="bootstrap").fit(data.data, data.target)
     plain = ensemble(MinimaxRiskClassifier(radius=1.0)).fit(data.data, data.target)
     for one, other in zip(model.members_, plain.members_, strict=True):
         np.testing.assert_array_equal(one.coef, other.coef)
-    classifier = MinimaxRiskClassifier(radius="bonferroni").fit(data.data, data.target)
+    classifier = MinimaxRiskClassifier(radius="bootstrap").fit(data.data, data.target)
     for name in ("radius_", "coverage_", "coverage_remarks_", "coding_"):
         assert getattr(model, name) == getattr(classifier, name), name
     np.testing.assert_array_equal(model.tau_, classifier.tau_)

@@ -41,7 +41,6 @@ ESTIMATORS = [
     MinimaxRiskClassifier(
         ConstraintGeneration(initial_features="first-order"), coding="one-hot", standardize=False
     ),
-    MinimaxRiskClassifierCV(radii=[1.0], criterion="noise-floor", n_permutations=1, random_state=0),
     MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2),
     MinimaxRiskEnsembleClassifier(
         MinimaxRiskClassifier(marginal="empirical"),

@@ -193,8 +193,8 @@ def test_the_choice_of_a_radius_by_one_fold(pyplot, wide, scoring):
     assert np.isnan(display.standard_error).all()
     assert display.few == display.best
     assert ("minus the score" in display.ax_.get_ylabel()) == (scoring is not None)
-    model.set_params(criterion="noise-floor", n_permutations=2).fit(*wide)
-    with pytest.raises(ValueError, match="fit MinimaxRiskClassifierCV with criterion='cross-validation' and"):
+    model.set_params(rule=100).fit(*wide)
+    with pytest.raises(ValueError, match="rule='one-se' or 'best'"):
         FeatureCountDisplay.from_estimator(model, *wide)
 
 

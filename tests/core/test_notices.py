@@ -67,10 +67,6 @@ LOSING = {
         MinimaxRiskClassifierCV(radii=[1.0, 1.1]),
         "marginal='empirical' of estimator or rule='best' or smaller radii\\.",
     ),
-    "radius by noise": (
-        MinimaxRiskClassifierCV(radii=[1.0, 1.1], criterion="noise-floor", random_state=0),
-        "marginal='empirical' of estimator or smaller radii\\.",
-    ),
     "selector": (MinimaxRiskSelector(), "a smaller radius"),
     "sets": (PredictionSets(MinimaxRiskClassifier(), random_state=0), "a smaller radius"),
     "pipeline": (PIPELINE, "a smaller radius"),

@@ -46,8 +46,8 @@ def labellings(y, n, seed):
     [
         {},
         {"coding": "one-hot"},
-        {"radius": "bonferroni", "standardize": False, "weight_kind": "counts"},
-        {"radius": "bonferroni", "weight_kind": "importance"},
+        {"radius": "bootstrap", "n_bootstrap": 1, "standardize": False, "weight_kind": "counts"},
+        {"radius": "bootstrap", "n_bootstrap": 1, "weight_kind": "importance"},
         {"solver": "constraint-generation", "fit_intercept": False},
         {"class_weight": "balanced"},
         {"class_weight": {0: 1.0, 1: 2.0}},

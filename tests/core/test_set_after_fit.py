@@ -40,7 +40,6 @@ OTHERS = {
     "callback": lambda record: True,
     "class_weight": "balanced",
     "copy": False,
-    "criterion": "noise-floor",
     "estimator": MinimaxRiskClassifier(radius=3.0, marginal="empirical"),
     "gamma": 0.7,
     "kernel": "rbf",

@@ -35,7 +35,6 @@ from minimaxrisk.uncertainty.rules import (
     GivenRadii,
     Multiple,
     MultiplierBootstrap,
-    UnionBound,
     radius_rule_of,
 )
 from problems import features_in
@@ -106,7 +105,7 @@ def test_a_block_of_one_class_is_known_by_its_samples(data):
     np.testing.assert_allclose(sample.n_of_blocks, [1.0, 4.0, N - 5.0])
     counted = sample_of(X, labels, weights=np.full(N, 2.0))
     np.testing.assert_allclose(counted.n_of_blocks, [2.0, 8.0, 2.0 * N - 10.0])
-    found = UnionBound(0.9).radii(sample)
+    found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
     np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
     assert found.factor == found.factors[0]
     assert found.in_words == f"radii of {found.factors[2]:.2f} to {found.factors[0]:.2f} standard errors"
@@ -271,24 +270,20 @@ def test_rules_by_name():
         return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3, **more)
 
     assert rule("bootstrap") == MultiplierBootstrap(0.9, 70, 3)
-    assert rule("bonferroni") == UnionBound(0.9)
     assert rule(2) == Multiple(2.0, 0.9)
     assert rule(2, is_checked=False) == Multiple(2.0, None)  # where nobody reads whether it covers
-    assert rule("bonferroni", is_checked=False) == UnionBound(0.9)
     lam = np.ones(3)
     given = rule(lam)
     assert isinstance(given, GivenRadii)
     assert given.lam is lam
     assert given.is_standardized is False
     assert rule([1.0]) == GivenRadii([1.0], False)
-    with pytest.raises(
-        ValueError, match=r"radius .* 'bootstrap', 'bonferroni' or .* got array\(2\).* radius.item\(\)"
-    ):
+    with pytest.raises(ValueError, match=r"radius .* 'bootstrap' or .* got array\(2\).* radius.item\(\)"):
         rule(np.array(2))
 
 
-def test_radii_of_the_union_bound(sample):
-    found = UnionBound(0.9).radii(sample)
+def test_without_draws_radii_are_those_of_the_union_bound(sample):
+    found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
     np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
     expected = multiples_of_standard_errors(sample, found.factors, intercept_level=0.99)
     np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
@@ -296,13 +291,13 @@ def test_radii_of_the_union_bound(sample):
     assert found.remarks == ()
 
 
-def test_remarks_of_the_union_bound(sample, monkeypatch):
+def test_without_draws_remarks_are_those_of_the_union_bound(sample, monkeypatch):
     asked = []
     monkeypatch.setattr(
         "minimaxrisk.uncertainty.rules.broken_assumptions",
         lambda *of: asked.append(of) or ("broken",),
     )
-    found = UnionBound(0.9).radii(sample)
+    found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
     assert found.remarks == ("broken",)
     assert asked == [(sample, union_bound_tail(sample, 0.91))]
 

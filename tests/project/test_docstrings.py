@@ -113,7 +113,7 @@ def study():
 FITTED = {
     "ClippedScaler": [{}],
     "MinimaxRiskClassifier": [{}],
-    "MinimaxRiskClassifierCV": [{"cv": 2}, {"criterion": "noise-floor", "n_permutations": 2}],
+    "MinimaxRiskClassifierCV": [{"cv": 2}, {"rule": 5}],
     "MinimaxRiskEnsembleClassifier": [{"n_estimators": 2, "complementary": True, "subsample": 0.5}],
     "MinimaxRiskKernelClassifier": [{}, {"kernel": "rbf"}],
     "MinimaxRiskSelector": [{"stability": True, "n_subsamples": 2}],

@@ -26,7 +26,7 @@ MISTAKES = """\
 MinimaxRiskClassifier("sagaa")
 MinimaxRiskClassifier(radius="bootstrapp")
 MinimaxRiskClassifier(class_weight="balance")
-MinimaxRiskClassifierCV(criterion="cv")
+MinimaxRiskClassifierCV(rule="cv")
 MinimaxRiskEnsembleClassifier(estimator="ridge")
 MinimaxRiskKernelClassifier("rbff")
 error_bound(model, X, y, method="hold-out")

@@ -43,7 +43,7 @@ assert_type(model.predict_proba(X_new), np.ndarray)
 assert_type(model.score(X_new, y_new), float)
 assert_type(model.set_params(radius=1.0), MinimaxRiskClassifier)
 
-cv = MinimaxRiskClassifierCV(criterion="noise-floor", rule="one-se", n_permutations=3).fit(X, y)
+cv = MinimaxRiskClassifierCV(rule="one-se", cv=3).fit(X, y)
 assert_type(cv.radius_, float)
 assert_type(cv.estimator_, MinimaxRiskClassifier)
 ensemble = MinimaxRiskEnsembleClassifier(n_estimators=10, random_state=0).fit(X, y)

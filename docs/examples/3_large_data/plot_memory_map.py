@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
         for copy in (True, False):
             tracemalloc.start()
             begun = process_time()
-            model = MinimaxRiskClassifier(radius="bonferroni", copy=copy).fit(X, y)
+            model = MinimaxRiskClassifier(radius=6.0, copy=copy).fit(X, y)
             seconds[copy].append(process_time() - begun)
             megabytes[copy].append(tracemalloc.get_traced_memory()[1] / 1e6)
             tracemalloc.stop()

@@ -77,21 +77,20 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
-    radius : float, {"bonferroni", "bootstrap"} or array-like, default=1.0
+    radius : float, "bootstrap" or array-like, default=1.0
         How the confidence radii are set. A number is the factor s; the paper takes 1. A larger one gives a
         larger uncertainty set, a larger R* and fewer selected features. An ``UninformativeRadiusWarning``
         says if it is too small to hold all true means at once.
 
-        A name chooses s such that all true means lie within the radii at once with probability
-        ``confidence``: ``"bonferroni"`` by a union bound over the components of the feature map, for normal
-        features, conservative for correlated ones; ``"bootstrap"`` by a Gaussian multiplier bootstrap of the
-        largest deviation, which adapts to correlations. Its coverage is asymptotic; a ``CoverageWarning``
-        says if the sample visibly breaks what it assumes.
+        ``"bootstrap"`` chooses s such that all true means lie within the radii at once with probability
+        ``confidence``, by a Gaussian multiplier bootstrap of the largest deviation, which adapts to
+        correlations. Its coverage is asymptotic; a ``CoverageWarning`` says if the sample visibly breaks what
+        it assumes.
 
         An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
         classes.
     confidence : float, default=0.95
-        The probability that the named radius rules aim at.
+        The probability that ``radius="bootstrap"`` aims at.
     n_bootstrap : int, default=1000
         Draws of ``radius="bootstrap"``.
     standardize : bool, default=True

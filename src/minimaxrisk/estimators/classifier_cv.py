@@ -1,10 +1,10 @@
-"""The classifier with a radius chosen from the data: by left-out samples, or by the distance from noise."""
+"""The classifier with a radius chosen by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils import choices
@@ -47,12 +46,10 @@ from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
-from minimaxrisk.samples.independent_units import weights_follow_labels
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_training_data,
     codes_of_groups,
-    units_of_labels,
 )
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 from minimaxrisk.uncertainty.rules import Multiple
@@ -142,17 +139,6 @@ class Sample:
         groups = None if self.groups is None else self.groups[rows]
         return Sample(take_rows(self.X, rows), self.y[rows], weights, groups)
 
-    def permutation(self, random: np.random.RandomState) -> IntArray:
-        """For each row the one whose label it gets, as in ``permutation_test``."""
-        if self.groups is None:
-            return random.permutation(len(self.y))
-        groups = np.unique(self.groups, return_inverse=True)[1]
-        unit, first, strata = units_of_labels(groups, self.y)
-        order = np.arange(len(first))
-        for members in strata:
-            order[members] = random.permutation(members)
-        return first[order[unit]]
-
     def checked_by(self, estimator: Any) -> TrainingData:
         """With the class weights of the estimator, a ``MinimaxRiskClassifier``."""
         weights, groups = self.weights, self.groups
@@ -220,7 +206,7 @@ def _without_class(data: TrainingData, groups: IntArray | None, missing: int, fo
     if n == 1:
         return (
             f"class {name!r} has a single {kind}, so that none of it is left to learn from in fold {fold}; "
-            "leave the class out, or use criterion='noise-floor', which has no folds."
+            "leave the class out, or use rule=10 (at most 10 columns), which has no folds."
         )
     return (
         f"cv must leave samples of every class to learn from, but those of class {name!r} are all in fold "
@@ -290,20 +276,6 @@ class LossOfRadii:
         model.coef_, model.intercept_, model.threshold_ = rule.full_coef, rule.intercept, rule.threshold
         weights = {} if on.weights is None else {"sample_weight": on.weights}
         return -check_scoring(model, self.scoring)(model, on.X, on.y, **weights)
-
-
-@dataclass(frozen=True)
-class MinimaxRisks:
-    """R* at the radii, for labels in another order."""
-
-    estimator: Any
-    sample: Sample
-    radii: FloatArray
-
-    def __call__(self, order: IntArray) -> FloatArray:
-        relabelled = replace(self.sample, y=self.sample.y[order])
-        path = solve_path(self.estimator, relabelled.checked_by(self.estimator), self.radii)
-        return np.array([one.upper for one in path.solved])
 
 
 def summary_of_folds(outcomes: list[FloatArray]) -> dict[str, Any]:
@@ -391,10 +363,6 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
     radii : array-like of shape (n_radii,) or None, default=None
         The grid, ascending. ``None`` takes 20 radii, evenly spaced by ratio, from a hundredth of the largest
         one up to that, where R* is 1 - 1/K and nothing is learned from all of the samples.
-    criterion : {"cross-validation", "noise-floor"}, default="cross-validation"
-        ``"cross-validation"``: the loss on left-out folds. ``"noise-floor"``: the radius at which R* is
-        furthest below its mean over permuted labels, of equal ones the largest; nothing is left out, and the
-        parameters of cross-validation are not used.
     cv : int, splitter, iterable or None, default=5
         Folds. An integer is that many stratified folds in the order of the samples, as in scikit-learn, and
         with ``groups`` stratified folds that keep groups together; ``None`` is 5. For shuffled ones pass
@@ -407,13 +375,11 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; the loss is minus the score. ``None``: the loss is the share of left-out
         samples that ``predict`` with ``deterministic=True`` gets wrong.
-    n_permutations : int, default=20
-        Permutations of the labels for ``"noise-floor"``.
     n_jobs : int or None, default=None
-        Processes for folds or permutations, as in joblib: None is 1 unless a context says otherwise, -1 all
+        Processes for folds, as in joblib: None is 1 unless a context says otherwise, -1 all
         cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the permutations.
+        Without effect: the folds are not shuffled.
     verbose : int, default=0
         If positive, a progress bar on standard error.
 
@@ -425,16 +391,12 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
     radius_ : float
         The chosen radius.
     cv_results_ : dict
-        With ``"cross-validation"``: ``radii``; ``mean_loss``, ``std_loss`` and ``standard_error`` (the
+        ``radii``; ``mean_loss``, ``std_loss`` and ``standard_error`` (the
         standard deviation of the folds over the root of their number) of each radius; ``fold_losses`` and
         ``n_features``, the number of selected columns, of shape (n_folds, n_radii); with three and more
         classes a few too many, since folds end short of a vertex. If ``rule`` is a number: ``radii`` and
         ``n_features_of_fit``, the number of columns that the fit on all samples selects at each.
         ``FeatureCountDisplay`` has these for the other rules.
-    noise_results_ : dict
-        With ``"noise-floor"``: ``radii``; ``worst_case_error``, R* of each radius on the labels as they are;
-        ``permuted_worst_case_errors`` of shape (n_permutations, n_radii); ``distance``, the mean of these
-        less R*.
     classes_, coef_, intercept_ : ndarray
         The labels, and coefficients and constants of ``estimator_``.
     worst_case_error_, worst_case_error_lower_ : float
@@ -495,18 +457,15 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
 
     estimator_: MinimaxRiskClassifier
     cv_results_: dict[str, Any]
-    noise_results_: dict[str, Any]
 
     _set_kind = BOX
     _capabilities = MinimaxRiskClassifier._capabilities - {OTHER_LABELS} | {CHOSEN_RADIUS}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "radii": ["array-like", None],
-        "criterion": [choices.one_of(choices.Criterion)],
         "cv": ["cv_object"],
         "rule": [choices.one_of(choices.ChosenRadius), Interval(Integral, 1, None, closed="left")],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-        "n_permutations": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -517,22 +476,18 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         estimator: MinimaxRiskClassifier | None = None,
         *,
         radii: choices.Numbers | None = None,
-        criterion: choices.Criterion = "cross-validation",
         cv: Any = 5,
         rule: choices.ChosenRadius | int = "one-se",
         scoring: Any = None,
-        n_permutations: int = 20,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.radii = radii
-        self.criterion = criterion
         self.cv = cv
         self.rule = rule
         self.scoring = scoring
-        self.n_permutations = n_permutations
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -552,8 +507,8 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             Weights, as for ``MinimaxRiskClassifier``, and of the losses.
         groups : array-like of shape (n_samples,) or None, default=None
             Samples of one group, such as the measurements of a patient, are not independent. They stay in one
-            fold, labels are permuted as in ``permutation_test``, and the radii of all fits, that of
-            ``estimator_`` included, count groups, as for ``MinimaxRiskClassifier``.
+            fold, and the radii of all fits, that of ``estimator_`` included, count groups, as for
+            ``MinimaxRiskClassifier``.
 
         Returns
         -------
@@ -573,17 +528,14 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             radii = default_radii(estimator, used.checked_by(estimator))
         else:
             radii = ascending_radii(self.radii)
-        if self.criterion == "noise-floor":
-            results, radius = self._by_noise_floor(estimator, used, radii)
+        results: dict[str, Any] = {"radii": radii}
+        if is_integer(self.rule):
+            whole = used.checked_by(estimator)
+            results["n_features_of_fit"] = counts = n_features_at(estimator, whole, radii)
+            radius = radius_of_at_most(int(self.rule), estimator, whole, radii, counts)
         else:
-            results = {"radii": radii}
-            if is_integer(self.rule):
-                whole = used.checked_by(estimator)
-                results["n_features_of_fit"] = counts = n_features_at(estimator, whole, radii)
-                radius = radius_of_at_most(int(self.rule), estimator, whole, radii, counts)
-            else:
-                results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
-                radius = self._by_losses(results)
+            results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
+            radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius, callback=callback)
         # About a number that the caller did not choose, what was said before, and parameters of another.
         with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
@@ -595,10 +547,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)
         self.estimator_ = fitted
-        if self.criterion == "noise-floor":
-            self.noise_results_ = results
-        else:
-            self.cv_results_ = results
+        self.cv_results_ = results
         return self
 
     def _remedies(self, fitted: MinimaxRiskClassifier, learned: TrainingData) -> list[str]:
@@ -606,7 +555,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         known = {
             CURVED: fitted.n_features_in_ < len(learned.labels),
             f"marginal='empirical'{WHOSE}": fitted.marginal == "free",
-            "rule='best'": self.criterion == "cross-validation" and self.rule != "best",
+            "rule='best'": self.rule != "best",
             "smaller radii": self.radii is not None,
         }
         return [what for what, is_open in known.items() if is_open] or ["more samples"]
@@ -651,32 +600,6 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         best = self.rule == "best"
         chosen = last_smallest(mean) if best else within_one_standard_error(mean, results["standard_error"])
         return float(results["radii"][chosen])
-
-    def _by_noise_floor(
-        self, estimator: Any, sample: Sample, radii: np.ndarray
-    ) -> tuple[dict[str, Any], float]:
-        if sample.weights is not None and weights_follow_labels(sample.weights, sample.y):
-            warn(
-                "the noise floor means nothing, since sample_weight depends on the label: it stays with the "
-                "samples while labels are permuted. Use class_weight of estimator, or "
-                "criterion='cross-validation'.",
-                UserWarning,
-            )
-        random = check_random_state(self.random_state)
-        orders = [np.arange(len(sample.y))]
-        orders += [sample.permutation(random) for _ in range(self.n_permutations)]
-        risks = MinimaxRisks(estimator, sample, radii)
-        with progress_bar(len(orders), "permutations", verbose=self.verbose) as progress:
-            observed, *permuted = parallel_map(risks, orders, n_jobs=self.n_jobs, progress=progress)
-        null = np.array(permuted)
-        distance = null.mean(axis=0) - observed
-        results = {
-            "radii": radii,
-            "worst_case_error": observed,
-            "permuted_worst_case_errors": null,
-            "distance": distance,
-        }
-        return results, float(radii[last_smallest(-distance)])
 
     def _predicted(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "estimator_")

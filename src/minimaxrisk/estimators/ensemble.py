@@ -88,7 +88,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         Whether the average has the ball. ``"auto"``: where it takes no longer than the other members, with up
         to 2500 distinct samples and two classes, or 2500 / n_classes. Without it the rule uses the columns of
         ``selected_features_`` alone.
-    radius : float, {"bonferroni", "bootstrap"}, array-like or None, default=None
+    radius : float, "bootstrap", array-like or None, default=None
         The radius of the set over which the average is certified, as for ``MinimaxRiskClassifier``; None is
         that of ``estimator``. Members that predict well often have a radius far below one that covers.
     certify : bool, default=True

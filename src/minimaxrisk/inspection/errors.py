@@ -205,7 +205,7 @@ class FeatureCountDisplay(Display):
         Parameters
         ----------
         model : MinimaxRiskClassifierCV, or Pipeline that ends with one, or PosedFit of one
-            Fitted with ``criterion="cross-validation"``, and a ``rule`` that is not a number.
+            Fitted with ``rule="one-se"`` or ``"best"``.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
             The instances that it was fitted on; None for a ``PosedFit``, which holds all data.
         y : array-like of shape (n_samples,) or None, default=None
@@ -224,7 +224,7 @@ class FeatureCountDisplay(Display):
         if "mean_loss" not in results:
             raise ValueError(
                 "FeatureCountDisplay draws left-out losses, and this model has none; fit "
-                "MinimaxRiskClassifierCV with criterion='cross-validation' and rule='one-se' or 'best'."
+                "MinimaxRiskClassifierCV with rule='one-se' or 'best'."
             )
         fit = as_posed_fit(model, X, y, sample_weight=sample_weight, groups=groups)
         counts = n_features_at(fit.model, fit.data, results["radii"], fit.posed_by_stored_radius)

@@ -15,7 +15,4 @@ NAMED_RULES = {
     "bootstrap": NamedRule(
         "a multiplier bootstrap", "That is an approximation, which the sample does not visibly contradict."
     ),
-    "bonferroni": NamedRule(
-        "a union bound", "That is exact for normal features, and cautious for correlated ones."
-    ),
 }

@@ -7,11 +7,6 @@ Phi(x_i, y_i), the set contains the true moments exactly when
 
 * ``Multiple``: s as given. The paper takes 1, which with many components is far below the usual size of T.
 * ``GivenRadii``: lambda as given.
-* ``UnionBound``: the m events separately, by Bonferroni's inequality; exact for normal components, blind to
-  correlations. If the features are normal within the classes, each of the ratios times sqrt(n'/n) has nearly
-  Student's law. n' is what the means leave of n: n - 1, or n - 2 where the columns were centred at means of
-  the same sample; the degrees of freedom k are as many, or fewer where the classes vary by different amounts.
-  Hence ``s = t_k^{-1}(1 - delta/(2m)) sqrt(n/n')`` for m components that vary.
 * ``MultiplierBootstrap``: the law of the maximum itself, correlations included. Given the data,
 
       T* = max_j |n^-1/2 sum_i e_i (Z_ij - tau_j) / sigma_j|,   e_i independent standard normal,
@@ -21,8 +16,10 @@ Phi(x_i, y_i), the set contains the true moments exactly when
   the direction of e counts: T* over its length is the largest cosine between e and the columns, and the
   studentised mean of a normal column is a function of such a cosine, because a normal sample is as likely in
   one direction as in any other. A cosine in n' dimensions has a tail probability by Student's law; the
-  quantile of the smallest of these takes the place of ``delta/(2m)``. It is never smaller than that of the
-  union bound, which rests on the same assumption of normal means.
+  quantile p of the smallest of these gives ``s = t_k^{-1}(1 - p) sqrt(n/n')``. n' is what the means leave of
+  n: n - 1, or n - 2 where the columns were centred at means of the same sample; the degrees of freedom k are
+  as many, or fewer where the classes vary by different amounts. By the union bound (Bonferroni's inequality)
+  ``p = delta/(2m)`` is enough for m components that vary, so p is never smaller.
 
 A component ``1{y = k} psi_j`` of the one-hot coding is known by the n_k samples of its class alone. Each
 block has its own factor then: Student's quantile of ``n_k - 1`` degrees at the common tail. Blocks of fewer
@@ -92,7 +89,6 @@ def radius_rule_of(model: Any, seed: int, *, is_checked: bool = True) -> RadiusR
     if isinstance(radius, str):
         by_name: dict[str, RadiusRule] = {
             "bootstrap": MultiplierBootstrap(confidence, model.n_bootstrap, seed),
-            "bonferroni": UnionBound(confidence),
         }
         return by_name[radius]
     if np.ndim(radius) == 0:
@@ -167,20 +163,6 @@ class GivenRadii:
 
 
 @dataclass(frozen=True)
-class UnionBound:
-    """Simultaneous coverage by Bonferroni's inequality."""
-
-    confidence: float
-
-    def radii(self, sample: MomentSample) -> Radii:
-        level, intercept_level = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
-        tail = union_bound_tail(sample, level)
-        factors = sample.student_factors(tail)
-        lam = multiples_of_standard_errors(sample, factors, intercept_level=intercept_level)
-        return Radii(lam, factors, broken_assumptions(sample, tail), covers=True)
-
-
-@dataclass(frozen=True)
 class SharedDraws:
     """Multipliers (draws x instances) and their products with features (draws x d), for all labellings.
 
@@ -223,7 +205,10 @@ class SharedDraws:
 
 @dataclass(frozen=True)
 class MultiplierBootstrap:
-    """Simultaneous coverage by the Gaussian multiplier bootstrap."""
+    """Simultaneous coverage by the Gaussian multiplier bootstrap.
+
+    Without draws, or with too few for the level, the factors are those of the union bound.
+    """
 
     confidence: float
     n_draws: int

@@ -34,7 +34,7 @@ from minimaxrisk.inspection import (
 )
 from minimaxrisk.inspection.canvas import by_importance
 from minimaxrisk.problem.pose import PosedBox
-from minimaxrisk.uncertainty.rules import UnionBound
+from minimaxrisk.uncertainty.rules import MultiplierBootstrap
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,8 @@ def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
     rule = given if isinstance(given, str) else ("number" if np.ndim(given) == 0 else "array")
     n_means, units = int(model.n_features_in_) * model.lambda_.shape[0], posed.instances.units
     try:
-        needed = posed.with_radii(UnionBound(parameters.confidence)).radii.factor
+        union_bound = MultiplierBootstrap(parameters.confidence, n_draws=0, seed=0)
+        needed = posed.with_radii(union_bound).radii.factor
     except ValueError:  # too few samples for any
         needed = None
     expected_outside = 0.0
