@@ -164,11 +164,16 @@ def bounds_of(model: Any, data: Data) -> Answer:
     return Answer([lower], [upper], complaints=complaints)
 
 
+def plain(solver: Any = "auto", **options: Any) -> MinimaxRiskClassifier:
+    """Make a classifier with the paper's standard errors, which the full linear programs have."""
+    return MinimaxRiskClassifier(solver, moderation=0.0, **options)
+
+
 def classifier(solver: Any = "auto", **options: Any) -> Task:
     """Fit the classifier with the box."""
 
     def task(data: Data) -> Answer:
-        model = MinimaxRiskClassifier(solver, **options).fit(data.X, data.y, **data.more)
+        model = plain(solver, **options).fit(data.X, data.y, **data.more)
         selected = [columns_of(model.selected_features_)]
         found = replace(bounds_of(model, data), selected=selected)
         return replace(found, n_iter=int(model.n_iter_), solver=model.solver_)
@@ -190,7 +195,7 @@ def cross_validation(options: Mapping[str, Any], **parameters: Any) -> Task:
     """Choose a radius, and fit with it."""
 
     def task(data: Data) -> Answer:
-        estimator = MinimaxRiskClassifier(**options)
+        estimator = plain(**options)
         model = MinimaxRiskClassifierCV(estimator, **parameters).fit(data.X, data.y, **data.more)
         found = model.cv_results_
         numbers = [model.radius_, *found["mean_loss"], *found["n_features"].mean(axis=0)]
@@ -206,7 +211,7 @@ def ensemble(options: Mapping[str, Any], **parameters: Any) -> Task:
     """Fit an ensemble; the bounds are those of its own rule."""
 
     def task(data: Data) -> Answer:
-        estimator = MinimaxRiskClassifier(**options)
+        estimator = plain(**options)
         parameters_of_all = {"n_estimators": 6, "gap_tol": 1e-9, "random_state": 0} | parameters
         model = MinimaxRiskEnsembleClassifier(estimator, **parameters_of_all)
         model.fit(data.X, data.y, **data.more)
@@ -220,7 +225,7 @@ def path(radii: Sequence[float] = RADII, **options: Any) -> Task:
     """Solve for several radii at once."""
 
     def task(data: Data) -> Answer:
-        found = minimax_risk_path(data.X, data.y, radii, **data.more, **options)
+        found = minimax_risk_path(data.X, data.y, radii, moderation=0.0, **data.more, **options)
         kinks = [] if found.breakpoints is None else [float(len(found.breakpoints))]
         return Answer(
             found.lower.tolist(),
@@ -249,7 +254,7 @@ def expected_loss(rule: str, **options: Any) -> Task:
     """Find the smallest and the largest error of a fitted rule; the optimum is one, so that the rule is."""
 
     def task(data: Data) -> Answer:
-        model = MinimaxRiskClassifier(**options).fit(data.X, data.y, **data.more)
+        model = plain(**options).fit(data.X, data.y, **data.more)
         found: Any = worst_case(model, data.X, data.y, rule=rule, **data.more)  # type: ignore[arg-type]
         lower = [found.lower, found.upper - found.upper_gap]
         upper = [found.lower + found.lower_gap, found.upper]
@@ -634,7 +639,7 @@ def batch_cases() -> Iterator[Case]:
     }
     for name, (source, options) in data.items():
         for gap_tol in (1e-3, 1e-5):
-            task = permutations(MinimaxRiskClassifier(**options), gap_tol=gap_tol)
+            task = permutations(plain(**options), gap_tol=gap_tol)
             yield case(f"permutations {name} {gap_tol:g}", source, task)
         if name not in ("wide large radius", "weighted"):
             yield case(f"ensemble {name}", source, ensemble(options, ball=False), slack=1e-4)
@@ -643,12 +648,12 @@ def batch_cases() -> Iterator[Case]:
     two, three = data["2"][0], data["3"][0]
     yield case("permuted ball", two, permutations(MinimaxRiskKernelClassifier(), 9))
     yield case("permuted ball 3", three, permutations(MinimaxRiskKernelClassifier("rbf"), 9))
-    task = permutations(MinimaxRiskClassifier())
+    task = permutations(plain())
     yield case("permutations Colon", partial(stored_set, "Colon"), task, needs="Colon")
     task = ensemble({}, complementary=True, subsample=0.5)
     yield case("ensemble halves", two, task, slack=1e-4)
     there, library = partial(contained, "array_api_strict", 2), "array_api_strict"
-    yield case("permutations strict", there, permutations(MinimaxRiskClassifier(), 5), needs=library)
+    yield case("permutations strict", there, permutations(plain(), 5), needs=library)
     task = ensemble({}, n_estimators=2, ball=False)
     yield case("ensemble strict", there, task, slack=1e-4, needs=library)
 

@@ -28,6 +28,7 @@ def make_method(name: str, settings: Mapping[str, Any]) -> Any:
     SVM-CG takes the first two and runs until its own tolerance is met.
     """
     model = {parameter: settings[parameter] for parameter in OF_THE_MODEL if parameter in settings}
+    model |= {"moderation": 0.0}  # the paper's standard errors
     if name == MRC_CG:
         own = {parameter: settings[parameter] for parameter in ("n_max", "epsilon", "k_max")}
         own |= {parameter: settings[parameter] for parameter in OF_THE_SOLVER if parameter in settings}

@@ -204,7 +204,11 @@ def assert_same_problem(found, expected, tolerance=1e-12):
         np.testing.assert_allclose(given, wanted, rtol=1e-11, atol=1e-11)
 
 
-RULES = {"number": Multiple(1.5), "bootstrap": MultiplierBootstrap(0.95, 200, 0)}
+RULES = {
+    "number": Multiple(1.5),
+    "moderated": Multiple(1.5, moderation=2.0),
+    "bootstrap": MultiplierBootstrap(0.95, 200, 0),
+}
 KINDS = [
     "plain",
     "weights",

@@ -124,7 +124,7 @@ def test_three_classes_dense_and_sparse(thin_classes, container):
 
 def test_folds_of_several_classes_end_short_of_a_vertex(three_classes, monkeypatch):
     X, y = three_classes
-    gaps, plain = [], classifier_cv.solve_path
+    gaps, plain, estimator = [], classifier_cv.solve_path, MinimaxRiskClassifier(moderation=0)
 
     def noted(*arguments, **options):
         path = plain(*arguments, **options)
@@ -132,11 +132,11 @@ def test_folds_of_several_classes_end_short_of_a_vertex(three_classes, monkeypat
         return path
 
     monkeypatch.setattr(classifier_cv, "solve_path", noted)
-    rough = MinimaxRiskClassifierCV(radii=RADII, cv=2).fit(X, y)
+    rough = MinimaxRiskClassifierCV(estimator, radii=RADII, cv=2).fit(X, y)
     assert len(gaps) == 2  # folds alone: columns of all samples are counted where somebody asks for them
     assert 1e-8 < max(gaps[0] + gaps[1]) <= 1e-4
     monkeypatch.setattr(classifier_cv, "FOLD_GAP_OF_SEVERAL", 1e-8)
-    exact = MinimaxRiskClassifierCV(radii=RADII, cv=2).fit(X, y)
+    exact = MinimaxRiskClassifierCV(estimator, radii=RADII, cv=2).fit(X, y)
     assert max(gaps[2] + gaps[3]) <= 1e-8
     np.testing.assert_array_equal(rough.cv_results_["fold_losses"], exact.cv_results_["fold_losses"])
     counts = [each.cv_results_["n_features"] for each in (rough, exact)]

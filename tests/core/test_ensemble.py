@@ -166,7 +166,7 @@ def test_groups_of_one_are_no_groups(wide):
 @pytest.mark.parametrize("radius", [0.5, 2.0])
 def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radius):
     X, labels = reference.random_problem(np.random.default_rng(n_classes), 24, 6, n_classes)
-    estimator = MinimaxRiskClassifier(coding=coding, marginal=marginal, radius=0.7)
+    estimator = MinimaxRiskClassifier(coding=coding, marginal=marginal, radius=0.7, moderation=0)
     model = ensemble(estimator, radius=radius, n_estimators=2).fit(X, labels)
     Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
     tau, lam = reference.tau_and_lambda(Phi, labels, radius)

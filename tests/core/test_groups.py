@@ -47,7 +47,7 @@ def test_standard_errors_are_those_of_weighted_sums_over_groups(container, n_cla
     X, y, group = patients(rng, 15, 4, n_classes)
     X = np.where(rng.random(X.shape) < 0.3, 0.0, X)
     weight = rng.uniform(0.2, 3.0, len(y)) if is_weighted else np.ones(len(y))
-    model = MinimaxRiskClassifier(radius=0.7, coding=coding)
+    model = MinimaxRiskClassifier(radius=0.7, moderation=0, coding=coding)
     model.fit(container(X), y, sample_weight=weight if is_weighted else None, groups=group)
 
     p = weight / weight.sum()

@@ -89,7 +89,8 @@ def test_every_iteration_is_that_of_the_printed_algorithm(
         initial = np.argsort(-(np.abs(tau - uniform) - lam))[: options["n_max"]]
     risks, sizes = algorithm_1(*reference.subset_rows(Phi), tau, lam, initial, **options)
     printed = ConstraintGeneration(initial_features=start, select="as-printed", **options)
-    model = MinimaxRiskClassifier(printed, coding=coding, fit_intercept=fit_intercept).fit(X, labels)
+    options = {"coding": coding, "fit_intercept": fit_intercept, "moderation": 0.0}
+    model = MinimaxRiskClassifier(printed, **options).fit(X, labels)
     assert model.subset_sizes_.tolist() == sizes
     np.testing.assert_allclose(model.worst_case_errors_, risks, rtol=0.0, atol=1e-8)
     assert model.converged_ or len(risks) == k_max + 1

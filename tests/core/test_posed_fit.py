@@ -70,9 +70,8 @@ def test_the_set_is_the_one_of_the_fit(study, options):
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_other_radii_on_the_features_of_the_model(study, coding):
     X, y = study
-    model = MinimaxRiskClassifier(radius=1.0, coding=coding, marginal="empirical", standardize=False).fit(
-        X, y
-    )
+    options = {"radius": 1.0, "moderation": 0.0, "marginal": "empirical", "standardize": False}
+    model = MinimaxRiskClassifier(coding=coding, **options).fit(X, y)
     posed = pose_with(model, training_data_of(model, X, y), Multiple(2.5))
     problem = posed.problem
     np.testing.assert_allclose(problem.scale.rescaled(problem.lam), 2.5 * model.lambda_, rtol=1e-12)

@@ -266,12 +266,13 @@ def test_moments_at_hand_are_not_computed_again(data):
 
 def test_rules_by_name():
     def rule(radius, **more):
-        options = {"confidence": 0.9, "n_bootstrap": 70, "standardize": False}
+        options = {"confidence": 0.9, "n_bootstrap": 70, "standardize": False, "moderation": 2.0}
         return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3, **more)
 
     assert rule("bootstrap") == MultiplierBootstrap(0.9, 70, 3)
-    assert rule(2) == Multiple(2.0, 0.9)
-    assert rule(2, is_checked=False) == Multiple(2.0, None)  # where nobody reads whether it covers
+    assert rule(2) == Multiple(2.0, 0.9, moderation=2.0)
+    # Where nobody reads whether it covers.
+    assert rule(2, is_checked=False) == Multiple(2.0, None, moderation=2.0)
     lam = np.ones(3)
     given = rule(lam)
     assert isinstance(given, GivenRadii)

@@ -56,7 +56,7 @@ def test_worst_cases_are_the_extremes_over_the_set(wide, rule, binary):
     X = X[:, :60]
     if binary:
         X, y = X[y != "gamma"], y[y != "gamma"]
-    model = MinimaxRiskClassifier().fit(X, y)
+    model = MinimaxRiskClassifier(moderation=0).fit(X, y)
     largest, smallest = loss_extremes(X, y, model, rule)
     bounds = worst_case(model, X, y, rule=rule)
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
@@ -89,7 +89,7 @@ def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, coarse):
     """The two sides of each program are apart, and what is reported are the sides that are proven."""
     X, y = wide
     X = X[:, :60]
-    model = MinimaxRiskClassifier(COARSE).fit(X, y)
+    model = MinimaxRiskClassifier(COARSE, moderation=0).fit(X, y)
     largest, smallest = loss_extremes(X, y, model, rule)
     bounds = worst_case(model, X, y, rule=rule)
     assert bounds.upper - bounds.upper_gap + 1e-3 < largest <= bounds.upper + 1e-9
@@ -99,7 +99,7 @@ def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, coarse):
 def test_guaranteed_error_of_predict_holds_however_coarse_the_tolerance(wide, coarse):
     X, y = wide
     X = X[:, :60]
-    model = MinimaxRiskClassifier(COARSE).fit(X, y)
+    model = MinimaxRiskClassifier(COARSE, moderation=0).fit(X, y)
     largest, _ = loss_extremes(X, y, model, "predict")
     bound = by_radii(model, X, rule="predict", data=(X, y))
     assert bound.exceedance.upper == 0.0

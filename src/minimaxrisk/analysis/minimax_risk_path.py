@@ -137,6 +137,7 @@ def minimax_risk_path(
     fit_intercept: bool = True,
     copy: bool | choices.Auto = "auto",
     class_weight: choices.ClassWeight = None,
+    moderation: float = 1.0,
     breakpoints: bool = False,
     verbose: int = 0,
 ) -> MinimaxRiskPath:
@@ -166,6 +167,8 @@ def minimax_risk_path(
         Whether a float64 copy of a dense X is made, as for ``MinimaxRiskClassifier``.
     class_weight : dict, "balanced" or None, default=None
         Weights per class, as for ``MinimaxRiskClassifier``.
+    moderation : float, default=1.0
+        How standard errors of single classes are moderated, as for ``MinimaxRiskClassifier``.
     breakpoints : bool, default=False
         Whether to find all radii at which the slope of R* changes; there can be thousands. R* is then known
         at every radius in between, except for radii so small that intervals have their smallest width, 1e-9.
@@ -203,6 +206,7 @@ def minimax_risk_path(
         fit_intercept=fit_intercept,
         copy=copy,
         class_weight=class_weight,
+        moderation=moderation,
     )
     model._validate_params()
     data = data_for_fit(model, model, X, y, sample_weight=sample_weight, groups=groups)

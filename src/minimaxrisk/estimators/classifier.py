@@ -89,6 +89,12 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
         An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
         classes.
+    moderation : float, default=1.0
+        The standard errors of a class use its second moments, shrunk towards those of all samples as if
+        ``moderation`` samples more had been measured. Without it, features of a class with one or two samples
+        have small radii by chance, and new samples are often given to that class. 0 gives the paper's
+        standard errors. It acts on the one-hot coding with a number as ``radius``. The signed coding, named
+        radii and arrays do not depend on it.
     confidence : float, default=0.95
         The probability that ``radius="bootstrap"`` aims at.
     n_bootstrap : int, default=1000
@@ -225,7 +231,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     .. math:: R^* = \min_\mu \; 1 - \tau^T \mu + \lambda^T |\mu| + \varphi(\mu)
 
     where :math:`\tau` holds the means of :math:`\Phi(x, y)` over the training data,
-    :math:`\lambda = s \, \sigma / \sqrt{n}`, and
+    :math:`\lambda = s \, \sigma / \sqrt{n}` (with ``moderation`` of classes with few samples), and
     :math:`\varphi(\mu) = \max_{i, C} (\sum_{y \in C} \Phi(x_i, y)^T \mu - 1) / |C|` runs over training
     instances and sets of labels. The L1 penalty makes the coefficients sparse.
 
@@ -271,6 +277,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             choices.one_of(choices.RadiusOfBox),
             "array-like",
         ],
+        "moderation": [Interval(Real, 0, None, closed="left")],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean"],
@@ -292,6 +299,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         *,
         coding: choices.Coding = "auto",
         radius: choices.Radius = 1.0,
+        moderation: float = 1.0,
         confidence: float = 0.95,
         n_bootstrap: int = 1000,
         standardize: bool = True,
@@ -309,6 +317,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         self.solver = solver
         self.coding = coding
         self.radius = radius
+        self.moderation = moderation
         self.confidence = confidence
         self.n_bootstrap = n_bootstrap
         self.standardize = standardize

@@ -99,7 +99,7 @@ def solve_path(
     On features that were ``posed`` before, if they are given. Where a vertex is followed, the bounds are
     nearer to each other than ``gap``.
     """
-    rule = Multiple(ascending[-1])
+    rule = Multiple(ascending[-1], moderation=model.moderation)
     with suitable_threads(len(data.labels)):
         problem = (pose_by(model, data, rule) if posed is None else posed.with_radii(rule)).problem
         family = RadiusFamily(problem, ascending[0], ascending[-1], gap)
@@ -168,7 +168,7 @@ def default_radii(estimator: Any, data: TrainingData, posed: PosedBox | None = N
     are left out: their radii stay as they are.
     """
     with suitable_threads(len(data.labels)):
-        one = Multiple(1.0)
+        one = Multiple(1.0, moderation=estimator.moderation)
         posed = pose_by(estimator, data, one) if posed is None else posed.with_radii(one)
         problem, n_classes = posed.problem, len(data.classes)
         even = np.tile(posed.instances.p_hat.sum(axis=0) / n_classes, (n_classes, 1))

@@ -261,7 +261,7 @@ def pose_as_fitted(model: Any, data: TrainingData) -> PosedBox:
     parameters = model._parameters_of_set()
     rule: RadiusRule = GivenRadii(model.lambda_, parameters.standardize)
     if not isinstance(parameters.radius, str) and model.radius_ is not None:
-        rule = Multiple(model.radius_)
+        rule = Multiple(model.radius_, moderation=parameters.moderation)
     return pose_by(parameters, data, rule)
 
 

@@ -90,6 +90,32 @@ def deviation_of_phi(tau: Any, moments: ClassMoments, coding: Coding) -> Any:
     return xp.sqrt(xp.stack(rows))  # NumPy has concat of the standard from 2.0 on only
 
 
+def moderated_deviation(sample: MomentSample, moderation: float) -> Any:
+    """Return sigma (B x d) after shrinking the second moment of each class towards that of all samples.
+
+    Moments of a class count its n samples, moments of all samples count as ``c = moderation`` further ones.
+    With p the frequency of the class, E_k means within it and E means over all samples,
+
+        sigma^2 = p m - tau^2,    m = (n E_k[psi^2] + c E[psi^2]) / (n + c),
+
+    which is the plain variance plus ``p c / (n + c) (E[psi^2] - E_k[psi^2])``. The result is not negative
+    and loses few digits: ``E[psi^2] >= p E_k[psi^2]`` leaves at least ``(1 - p) n / (n + c)`` of
+    ``p E_k[psi^2]``. A block of the signed coding has samples of both classes and stays as it is.
+    """
+    sigma = sample.sigma_on_device
+    if moderation == 0.0 or sample.coding.n_blocks == 1:
+        return sigma
+    assert sample.known is not None  # moments of classes are left out for the signed coding alone
+    _, spread = sample.known
+    xp, square = namespace_of(sigma), spread.variance + spread.mean * spread.mean
+    of_all = xp.zeros_like(square[0, :])
+    for k, p in enumerate(spread.prior.tolist()):
+        of_all = of_all + p * square[k, :]
+    share = spread.prior * moderation / (sample.n_of_blocks + moderation)
+    variance = sigma * sigma + asarray_like(sigma, share[:, None]) * (of_all - square)
+    return xp.sqrt(xp.where(variance > 0.0, variance, 0.0))
+
+
 def signed_moments(
     features: Standardised, mass: FloatArray, p_hats: Sequence[FloatArray], coding: Coding
 ) -> tuple[Any, Any]:

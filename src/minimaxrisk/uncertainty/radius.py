@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from minimaxrisk._utils.arrays import FloatArray, asarray_like, namespace_of
-from minimaxrisk.uncertainty.moments import LOST_BY_ROUNDING, MomentSample
+from minimaxrisk.uncertainty.moments import LOST_BY_ROUNDING, MomentSample, moderated_deviation
 
 # Where the sample standard deviation is zero, the set would have no thickness in that direction and
 # rounding alone could make the empirical distribution fall outside. In units of the column's root
@@ -56,13 +56,18 @@ class RadiusRule(Protocol):
 
 
 def multiples_of_standard_errors(
-    sample: MomentSample, factors: float | FloatArray, *, intercept_level: float | None = None
+    sample: MomentSample,
+    factors: float | FloatArray,
+    *,
+    intercept_level: float | None = None,
+    moderation: float = 0.0,
 ) -> Any:
     """``lambda = s sigma / sqrt(n)``, where sigma is, for columns at unit root mean square.
 
     One s for all, or one for each block. The intercept's radius follows from its level, if that is given.
+    Blocks of single classes have the ``moderated_deviation`` as sigma.
     """
-    sigma = sample.sigma_on_device
+    sigma = moderated_deviation(sample, moderation)
     if not isinstance(factors, float):
         factors = asarray_like(sigma, np.asarray(factors)[:, None])
     plain = factors * sigma / float(np.sqrt(sample.n))

@@ -6,6 +6,7 @@ Phi(x_i, y_i), the set contains the true moments exactly when
     T = max_j |sqrt(n) (tau_j - E Z_j) / sigma_j| <= s.
 
 * ``Multiple``: s as given. The paper takes 1, which with many components is far below the usual size of T.
+  Its sigma of a class with few samples may be moderated.
 * ``GivenRadii``: lambda as given.
 * ``MultiplierBootstrap``: the law of the maximum itself, correlations included. Given the data,
 
@@ -48,11 +49,16 @@ import numpy as np
 from scipy import sparse, stats
 from scipy.special import ndtri
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import FloatArray, IntArray, to_numpy
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.uncertainty import NAMED_RULES
-from minimaxrisk.uncertainty.moments import FEWEST_OF_CLASS, MomentSample, broken_assumptions
+from minimaxrisk.uncertainty.moments import (
+    FEWEST_OF_CLASS,
+    MomentSample,
+    broken_assumptions,
+    moderated_deviation,
+)
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
     SURE_OF_QUANTILE,
@@ -92,7 +98,7 @@ def radius_rule_of(model: Any, seed: int, *, is_checked: bool = True) -> RadiusR
         }
         return by_name[radius]
     if np.ndim(radius) == 0:
-        return Multiple(float(radius), confidence if is_checked else None)
+        return Multiple(float(radius), confidence if is_checked else None, moderation=model.moderation)
     return GivenRadii(radius, model.standardize)
 
 
@@ -102,25 +108,36 @@ class Multiple:
 
     ``confidence`` is the level at which the factor may be large enough for all true means; only then the
     sample is looked at for what would break it. ``intercept_level`` gives the intercept limits of its own.
+    ``moderation`` shrinks the second moments of small classes (``moderated_deviation``).
     """
 
     factor: float | FloatArray  # for all, or for each block
     confidence: float | None = None
     intercept_level: float | None = None
+    moderation: float = 0.0
 
     def radii(self, sample: MomentSample) -> Radii:
-        lam = multiples_of_standard_errors(sample, self.factor, intercept_level=self.intercept_level)
+        lam = multiples_of_standard_errors(
+            sample, self.factor, intercept_level=self.intercept_level, moderation=self.moderation
+        )
         covers = self.covers(sample)
         # A larger factor than needed makes what is broken no worse.
         remarks = broken_assumptions(sample, self._tail(sample)) if covers else ()
         return Radii(lam, self.factor, remarks, covers)
 
     def covers(self, sample: MomentSample) -> bool:
-        """Whether the factor is as large as that of the union bound."""
+        """Whether all radii are as large as those of the union bound."""
         # Mostly it is below the quantile of the normal law, which is smaller than any of Student's.
         if self.confidence is None or np.min(self.factor) < -ndtri(self._tail(sample)):
             return False
-        is_enough = sample.n_left > 0.0 and self.factor >= sample.student_factors(self._tail(sample))
+        if not sample.n_left > 0.0:
+            return False
+        # Moderation makes some standard errors smaller than the coverage needs.
+        moderated = to_numpy(moderated_deviation(sample, self.moderation))
+        ratio = np.divide(
+            moderated, sample.sigma, out=np.full_like(moderated, np.inf), where=sample.sigma > 0.0
+        )
+        is_enough = self.factor * ratio.min(axis=1) >= sample.student_factors(self._tail(sample))
         return bool(np.all(is_enough))
 
     def _tail(self, sample: MomentSample) -> float:
