@@ -18,8 +18,8 @@ from minimaxrisk._utils.choices import Marginal, Rule
 from minimaxrisk.analysis.comparison import l1_logistic_regression
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.error_bound import error_bound
+from minimaxrisk.guarantees.limits import clopper_pearson_limit
 
 NAME = "bounds"
 HOLDOUT_PREFIX = "hold-out"

@@ -16,8 +16,8 @@ from experiments.harness.cells import OK, Cell
 from experiments.harness.reporting import Claim, Item, Report, Row, TextTable, pick, verdict
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
-from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.error_bound import error_bound
+from minimaxrisk.guarantees.limits import clopper_pearson_limit
 
 NAME = "prevalence"
 SAMPLES = (60, 100, 200)

@@ -28,8 +28,8 @@ from minimaxrisk._utils.row_digests import TO_HALF, row_digests
 from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees import PosedFit
-from minimaxrisk.guarantees.counting import clopper_pearson_limit
 from minimaxrisk.guarantees.error_bound import SHARES
+from minimaxrisk.guarantees.limits import clopper_pearson_limit
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, NONE, RADII
 from minimaxrisk.samples import equal_rows
 from minimaxrisk.samples.equal_rows import duplicate_rows

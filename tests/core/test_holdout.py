@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskClassifierCV, error_bound
 from minimaxrisk._utils.rounding import at_most
-from minimaxrisk.guarantees.counting import clopper_pearson_limit
+from minimaxrisk.guarantees.limits import clopper_pearson_limit
 
 by_holdout = partial(error_bound, method="holdout")
 
@@ -26,17 +26,6 @@ def data():
     rng = np.random.default_rng(0)
     y = np.repeat(["ill", "well"], 30)
     return rng.standard_normal((60, 20)) + 1.0 * (y == "ill")[:, None], y
-
-
-@pytest.mark.parametrize(("n_errors", "n"), [(0, 40), (3, 50), (49, 50), (1, 2)])
-def test_limit_from_the_definition(n_errors, n):
-    """At the limit so few errors have just the probability that is left."""
-    p = clopper_pearson_limit(n_errors, n, 0.95)
-    assert stats.binom.cdf(n_errors, n, p) == pytest.approx(0.05)
-
-
-def test_all_wrong_is_no_limit():
-    assert clopper_pearson_limit(5, 5, 0.95) == 1.0
 
 
 def test_the_model_has_not_seen_what_it_is_judged_by(data):

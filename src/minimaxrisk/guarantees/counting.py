@@ -38,6 +38,7 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.rounding import at_most
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.guarantees.certified import PROOF, can, unwrapped
+from minimaxrisk.guarantees.limits import clopper_pearson_limit
 from minimaxrisk.guarantees.statement import AGREEMENT, HOLDOUT, MAJORITY, RULE_NAMES, ClassLimit, ErrorBound
 from minimaxrisk.problem import rule
 from minimaxrisk.problem.rule import AverageRule
@@ -54,13 +55,6 @@ OUT_OF_BAG_LEVEL = 0.95
 # 400 simulated studies (30 to 120 samples, 5 effects) the interval missed the true error in 24 without this,
 # in 10 with it.
 PRECISION = 0.7
-
-
-def clopper_pearson_limit(n_errors: float, n: float, confidence: float) -> float:
-    """The probability of an error at which ``n_errors`` or fewer among n have probability 1 - confidence."""
-    if n_errors >= n:
-        return 1.0
-    return float(stats.beta.ppf(confidence, n_errors + 1, n - n_errors))
 
 
 def holdout_bound(
