@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from experiments.accuracy import errors, narrow, simulated
 from experiments.guarantees import (
-    bounds_together,
     coverage,
     false_alarms,
     false_selections,
@@ -22,7 +21,6 @@ from experiments.guarantees import (
     radius_rules,
     rejections,
     several_classes,
-    smallest_bound,
 )
 from experiments.harness.reporting import Item
 from experiments.paper import bounds_and_times, epsilon, feature_selection, many_samples, n_max, scalability
@@ -38,8 +36,6 @@ PAPER_ITEMS = _by_name(
 )
 SECOND_PAPER_ITEMS = _by_name(many_samples.ITEM)
 GUARANTEE_ITEMS = _by_name(
-    bounds_together.ITEM,
-    smallest_bound.ITEM,
     headline.ITEM,
     prevalence.ITEM,
     radii_and_truth.ITEM,

@@ -114,10 +114,7 @@ known, and on the data sets that were at hand. Written by `python -m experiments
 has none of it.
 
 `bootstrap` is the radius rule that comes with a coverage; a plain number s, such as the paper's s = 1, comes
-with none. The guaranteed error is the worst case over the set plus an upper confidence
-limit on what instances unlike those of the training data add (`error_bound`). The last two items are
-about what goes with it: R* over all radii, and how many of the columns that stability selection keeps are
-false.
+with none. `error_bound` is a hold-out: its bound concerns the same method, trained on half of the samples.
 """
 
 ACCURACY_INTRODUCTION = """\

@@ -1,4 +1,4 @@
-"""Pose a problem from plain arrays, the way that the estimators do after validation; bounds by radii."""
+"""Pose a problem from plain arrays, the way that the estimators do after validation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
-from minimaxrisk import MinimaxRiskClassifier, error_bound
+from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.engines.dispatch import approach_minimax_risks
 from minimaxrisk.engines.paper import by_correlation, constraint_generation
-from minimaxrisk.guarantees.covering_radii import excess_of_randomized_rule
 from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.matrices.scaling import features_of
 from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.pose import build_problem
+from minimaxrisk.problem.rule import total_excess
 from minimaxrisk.samples import instances as samples
 from minimaxrisk.samples.validation import TrainingData, check_new_data
 from minimaxrisk.uncertainty.rules import Multiple
@@ -66,15 +66,13 @@ def coefficients_of(problems, settings):
     return [each.stage.expand(*problem.shape) for each, problem in zip(found, problems, strict=True)]
 
 
-def by_radii(model, X_new=None, *, rule="randomized", data=(), **options):
-    """``error_bound`` by the model's own radii; ``data`` is what was passed to ``fit``, in its order."""
-    given = dict(zip(("X", "y", "sample_weight", "X_unlabeled", "groups"), data, strict=False))
-    return error_bound(model, method="radii", rule=rule, X_new=X_new, **given, **options)
-
-
 def excess_on(model, X):
     """Mean of ``(d_x - 1)_+`` over instances: what the proof of R* misses there."""
-    return float(excess_of_randomized_rule(model._fitted_rule(), check_new_data(model, X)).mean())
+    rule = model._fitted_rule()
+    if rule.threshold is None:  # every instance has its own
+        return 0.0
+    d = total_excess(rule.scores(check_new_data(model, X)), rule.threshold)
+    return float(np.maximum(d - 1.0, 0.0).mean())
 
 
 def changed_a_little(value):  # noqa: PLR0911

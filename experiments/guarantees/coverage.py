@@ -1,4 +1,4 @@
-"""How often the radii hold the true means, and the guaranteed error beside the true one, on known laws."""
+"""How often the radii hold the true means, and R* beside the true error, on known laws."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from experiments.paper.fitting import fit_quietly
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.choices import Coding, RadiusOfBox
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import rule_probabilities
+from minimaxrisk.guarantees.worst_case import worst_case
 from minimaxrisk.matrices.moments import make_coding
 
 NAME = "coverage"
@@ -56,8 +56,6 @@ CASES: dict[str, tuple[str, Coding]] = {name: (name, "signed") for name in LAWS}
 CASES |= {f"{name}, one-hot": (name, "one-hot") for name in (LOGNORMAL, RARE_BINARY)}
 # Data sets per cell, which keeps sums over them.
 BLOCK = 40
-# Instances without labels that the exceedance is estimated on.
-N_NEW = 1000
 # Instances that stand for the law where true errors are computed.
 N_TRUTH = 20_000
 # 400 data sets at a coverage of 95% have a standard error of 1.1%.
@@ -66,18 +64,11 @@ ENOUGH = 0.93
 DIGITS = 4
 # What is summed up.
 MEASURED = (
-    *("factor", "n_features", "covered", "warned", "cross_fitted_exceedance"),
-    *("worst_case_error", "guaranteed_error", "true_error", "exceedance"),
-    *("argmax_worst_case_error", "argmax_guaranteed_error", "argmax_true_error", "argmax_exceedance"),
+    *("factor", "n_features", "covered", "warned"),
+    *("worst_case_error", "true_error", "argmax_worst_case_error", "argmax_true_error"),
 )
-# Guaranteed errors, and the true ones that they are to bound.
-BOUNDS = {
-    "randomized": ("guaranteed_error", "true_error"),
-    "argmax": ("argmax_guaranteed_error", "argmax_true_error"),
-    "cross_fitted": ("cross_fitted_guaranteed_error", "true_error"),
-}
 # What a stream of random numbers is for.
-SAMPLE, NEW, TRUTH = 0, 1, 2
+SAMPLE, TRUTH = 0, 2
 
 
 def plan(settings: Settings, sources: Sources) -> list[Cell]:
@@ -88,7 +79,6 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
                 "law": law,
                 "first": first,
                 "count": count,
-                "n_cross_fits": min(max(settings.coverage_cross_fits - first, 0), count),
                 "n_samples": settings.coverage_samples,
                 "n_columns": settings.coverage_features,
                 "confidence": settings.confidence,
@@ -102,66 +92,36 @@ def plan(settings: Settings, sources: Sources) -> list[Cell]:
 
 
 def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    repetitions, n_cross_fits = range(settings["count"]), settings["n_cross_fits"]
     rows = []
     for rule in RULES:
-        found = [
-            _one_data_set(settings, settings["first"] + k, rule, cross_fit=k < n_cross_fits)
-            for k in repetitions
-        ]
+        found = [_one_data_set(settings, settings["first"] + k, rule) for k in range(settings["count"])]
         rows.append({"rule": rule, **summed_up(found)})
     return rows
 
 
 def summed_up(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sums over data sets, how often bounds held, and all factors that were needed: quartiles are drawn."""
+    """Sums over data sets, and all factors that were needed: quartiles are drawn."""
     total: dict[str, Any] = {"n": len(found)}
     total |= {name: round(sum(one.get(name, 0) for one in found), DIGITS) for name in MEASURED}
-    for name, (bound, truth) in BOUNDS.items():
-        judged = [one for one in found if bound in one]
-        covered = [one for one in judged if one["covered"]]
-        total[f"{name}_judged"], total[f"{name}_covered"] = len(judged), len(covered)
-        total[f"{name}_held"] = sum(one[bound] >= one[truth] for one in judged)
-        total[f"{name}_held_covered"] = sum(one[bound] >= one[truth] for one in covered)
     return total | {"needed_factors": " ".join(f"{one['needed_factor']:.2f}" for one in found)}
 
 
-def _one_data_set(
-    settings: Mapping[str, Any], repetition: int, rule: RadiusOfBox, *, cross_fit: bool
-) -> dict[str, Any]:
+def _one_data_set(settings: Mapping[str, Any], repetition: int, rule: RadiusOfBox) -> dict[str, Any]:
     """All that is measured on one data set: the radii against the true means, the bounds, the errors."""
     name, coding = CASES[settings["law"]]
     law = make_law(name, settings["n_columns"], settings["seed"])
     X, y = law.sample(settings["n_samples"], _seed(settings, SAMPLE, repetition))
-    new, _ = law.sample(N_NEW, _seed(settings, NEW, repetition))
     estimator = MinimaxRiskClassifier(coding=coding, radius=rule, confidence=settings["confidence"])
     model, warned = fit_quietly(estimator, X, y)
-    by_radii = {"method": "radii", "confidence": settings["confidence"]}
-    randomized = error_bound(model, rule="randomized", X_new=new, **by_radii)
-    of_predict = error_bound(model, X, y, rule="predict", X_new=new, **by_radii)
-    assert randomized.exceedance is not None
-    assert of_predict.exceedance is not None
-    assert of_predict.worst_case_error is not None
-    row = {
+    return {
         "factor": model.radius_,
         **_deviation(model, true_moments(law, X, coding)),
         "warned": warned,
         "worst_case_error": model.worst_case_error_,
         "n_features": model.n_features_selected_,
-        "guaranteed_error": randomized.value,
-        "exceedance": randomized.exceedance.mean,
-        # As worst_case(rule="predict") has it.
-        "argmax_worst_case_error": min(1.0, of_predict.worst_case_error),
-        "argmax_guaranteed_error": of_predict.value,
-        "argmax_exceedance": of_predict.exceedance.mean,
+        "argmax_worst_case_error": worst_case(model, X, y, rule="predict").upper,
         **_true_errors(model, settings),
     }
-    if cross_fit:
-        again = error_bound(model, X, y, rule="randomized", **by_radii)
-        assert again.exceedance is not None
-        row["cross_fitted_exceedance"] = again.exceedance.mean
-        row["cross_fitted_guaranteed_error"] = again.value
-    return row
 
 
 def true_moments(law: Law, X: FloatArray, coding: str = "signed") -> FloatArray:
@@ -226,7 +186,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
                 "coverage",
                 "Left: the factor that radii would have needed, T (box: quartiles, whiskers: 1% and 99%; "
                 "none where it is beyond the axis), and the mean factors of the bootstrap. Right: means of "
-                "R*, guaranteed error and true error of the randomized rule, with radii of the bootstrap.",
+                "R* and true error of the randomized rule, with radii of the bootstrap.",
                 (13.5, 4.0),
                 lambda figure: _draw(figure, known),
             )
@@ -234,7 +194,7 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         notes=[
             f"{settings.coverage_repetitions} data sets per law, {settings.coverage_samples} samples and "
             f"{settings.coverage_features} features each, {N_INFORMATIVE} of them informative, confidence "
-            f"{settings.confidence:g}. Guaranteed errors use {N_NEW} new instances without labels.",
+            f"{settings.confidence:g}.",
             f"Laws: {INDEPENDENT}: normal features, an effect of {EFFECT:g} standard deviations; "
             f"{CORRELATED}: the same in modules of {MODULE_SIZE} features with correlation {CORRELATION:g}; "
             f"{LOGNORMAL}: exponentials of independent normal features with standard deviation 1; "
@@ -268,33 +228,7 @@ def _claims(settings: Settings, rows: Sequence[Row]) -> list[Claim]:
             )
             + ".",
         ),
-        _bound_claim("randomized", rows, "randomized"),
-        _bound_claim("arg-max", rows, "argmax"),
-        Claim(
-            "With the exceedance from cross-fitting in place of new instances, how often the guaranteed "
-            "error bounds the true one.",
-            "reported",
-            _bound_evidence(rows, "cross_fitted"),
-        ),
     ]
-
-
-def _bound_claim(words: str, rows: Sequence[Row], name: str) -> Claim:
-    held, covered = _total(rows, f"{name}_held_covered"), _total(rows, f"{name}_covered")
-    return Claim(
-        f"Where the radii hold the true means, the guaranteed error bounds the true error of the {words} "
-        "rule, in every case.",
-        verdict([held == covered] if covered else []),
-        _bound_evidence(rows, name),
-    )
-
-
-def _bound_evidence(rows: Sequence[Row], name: str) -> str:
-    held, covered = _total(rows, f"{name}_held_covered"), _total(rows, f"{name}_covered")
-    return (
-        f"In {held:.0f} of {covered:.0f} fits with covering radii, in {_total(rows, f'{name}_held'):.0f} of "
-        f"all {_total(rows, f'{name}_judged'):.0f} fits."
-    )
 
 
 def _total(rows: Sequence[Row], name: str) -> float:
@@ -303,7 +237,7 @@ def _total(rows: Sequence[Row], name: str) -> float:
 
 def _mean(rows: Sequence[Row], name: str) -> float:
     """Over data sets; NaN without any."""
-    n = _total(rows, "cross_fitted_judged" if name.startswith("cross_fitted") else "n")
+    n = _total(rows, "n")
     return _total(rows, name) / n if n else float("nan")
 
 
@@ -329,20 +263,19 @@ def _average(rows: Sequence[Row], name: str) -> str:
 def _table(rows: Sequence[Row]) -> TextTable:
     lines = []
     for law, rule, own in _pairs(rows):
-        columns = ("worst_case_error", "guaranteed_error", "true_error", "exceedance")
+        columns = ("worst_case_error", "true_error")
         lines.append(
             [
                 law,
                 rule,
                 _share(own, "covered"),
                 f"{_mean(own, 'factor'):.2f}",
-                *(_average(own, name) for name in (*columns, "cross_fitted_exceedance")),
+                *(_average(own, name) for name in columns),
                 f"{_mean(own, 'n_features'):.1f}",
                 f"{100 * _mean(own, 'warned'):.0f}%",
             ]
         )
-    header = ["law", "radii", "coverage", "factor", "R*", "guaranteed error", "true error"]
-    header += ["exceedance, new instances", "exceedance, cross-fitted", "features", "warned"]
+    header = ["law", "radii", "coverage", "factor", "R*", "true error", "features", "warned"]
     return TextTable(
         "The randomized rule: coverage with its binomial standard error, and means over the data sets.",
         header,
@@ -351,11 +284,11 @@ def _table(rows: Sequence[Row]) -> TextTable:
 
 
 def _argmax_table(rows: Sequence[Row]) -> TextTable:
-    columns = ("worst_case_error", "guaranteed_error", "true_error", "exceedance")
+    columns = ("worst_case_error", "true_error")
     lines = [
         [law, rule, *(_average(own, f"argmax_{name}") for name in columns)] for law, rule, own in _pairs(rows)
     ]
-    header = ["law", "radii", "worst case", "guaranteed error", "true error", "exceedance, new instances"]
+    header = ["law", "radii", "worst case", "true error"]
     return TextTable("The arg-max rule: means over the data sets.", header, lines)
 
 
@@ -376,11 +309,10 @@ def _draw(figure: Any, rows: Sequence[Row]) -> None:
     left.set(ylabel="factor of the radii", ylim=(0.0, 12.0))
     for column, marker, colour, label in (
         ("worst_case_error", "D", "#08306b", "R*"),
-        ("guaranteed_error", "_", "#cb181d", "guaranteed error"),
         ("true_error", "o", "#2171b5", "true error"),
     ):
         values = [_mean(pick(rows, law=law, rule=BOOTSTRAP), column) for law in laws]
-        right.plot(place, values, marker, color=colour, label=label, markersize=12 if marker == "_" else 6)
+        right.plot(place, values, marker, color=colour, label=label, markersize=6)
     right.set(ylabel="error probability", ylim=(0.0, None), xlim=left.get_xlim())
     for axes in (left, right):
         axes.set_xticks(place, [law.replace(", ", "\n") for law in laws])
@@ -389,10 +321,10 @@ def _draw(figure: Any, rows: Sequence[Row]) -> None:
 
 ITEM = Item(
     name=NAME,
-    title="Coverage of the radii, and guaranteed errors beside true ones",
+    title="Coverage of the radii, and R* beside the true error",
     what=(
-        "Many data sets from laws whose true means are known: do the radii hold all of them at once, and is "
-        "the true error below the guaranteed one?"
+        "Many data sets from laws whose true means are known: do the radii hold all of them at once, and "
+        "how far is R* above the true error?"
     ),
     is_timed=False,
     plan=plan,

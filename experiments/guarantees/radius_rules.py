@@ -28,7 +28,6 @@ from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources, load_source
 from experiments.paper.fitting import fit_quietly, fold_of, randomized_error
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.error_bound import error_bound
 
 NAME = "radius-rules"
 WITH_COVERAGE = ("bootstrap",)
@@ -78,8 +77,6 @@ def _whole(estimator: MinimaxRiskClassifier, X: Any, y: np.ndarray) -> dict[str,
         start = time.perf_counter()
         model, warned = fit_quietly(estimator, X, y)
         seconds.append(time.perf_counter() - start)
-    guaranteed = error_bound(model, X, y, method="radii", rule="randomized", confidence=model.confidence)
-    assert guaranteed.exceedance is not None
     return {
         "n_classes": len(model.classes_),
         "factor": model.radius_,
@@ -87,8 +84,6 @@ def _whole(estimator: MinimaxRiskClassifier, X: Any, y: np.ndarray) -> dict[str,
         "n_features": model.n_features_selected_,
         "warned": warned,
         "seconds": float(np.median(seconds)),
-        "exceedance": guaranteed.exceedance.mean,
-        "guaranteed_error": guaranteed.value,
     }
 
 
@@ -100,17 +95,17 @@ def report(settings: Settings, sources: Sources, rows: Sequence[Row]) -> Report:
         figures=[
             Figure(
                 "radius-rules",
-                "R*, guaranteed error and cross-validated error of the randomized rule over the factor of "
-                "the radii. Hollow: no coverage goes with the radius. Dotted: a rule that looks at nothing.",
+                "R* and cross-validated error of the randomized rule over the factor of the radii. "
+                " Hollow: no coverage goes with the radius. Dotted: a rule that looks at nothing.",
                 (3.0 * min(4, len(sources.names)) + 0.6, 2.9 * -(-len(sources.names) // 4)),
                 lambda figure: _draw(figure, sources, known),
             )
         ],
         notes=[
             f"Errors are from {settings.folds}-fold stratified cross-validation with the radii found anew in "
-            f"each fold. The exceedance is from cross-fitting. Seconds: median of {N_FITS} fits. Confidence "
+            f"each fold. Seconds: median of {N_FITS} fits. Confidence "
             f"{settings.confidence:g}.",
-            "With a plain number as radius the guaranteed error holds if the true means lie within the "
+            "With a plain number as radius R* is a bound if the true means lie within the "
             "radii, and nothing says that they do.",
         ],
     )
@@ -131,15 +126,14 @@ def _trivial(row: Row) -> float:
 
 
 def _is_informative(row: Row) -> bool:
-    return bool(row["guaranteed_error"] < _trivial(row) - CLOSE)
+    return bool(row["worst_case_error"] < _trivial(row) - CLOSE)
 
 
 def _non_trivial_claim(radius: str, rows: Sequence[Row]) -> Claim:
     whole = _whole_rows(rows, radius=radius)
     beyond = [row["dataset"] for row in whole if not _is_informative(row)]
     return Claim(
-        f"With the radii of {radius} the guaranteed error is below 1 − 1/K, that of a rule that looks at "
-        "nothing.",
+        f"With the radii of {radius} R* is below 1 − 1/K, that of a rule that looks at nothing.",
         verdict([_is_informative(row) for row in whole]),
         f"On {len(whole) - len(beyond)} of {len(whole)} data sets"
         + (f"; not on {', '.join(beyond)}." if beyond else "."),
@@ -150,10 +144,9 @@ def _error_claim(rows: Sequence[Row]) -> Claim:
     held: dict[float | str, list[bool]] = {}
     for radius in RADII:
         errors = [(row, _mean_error(rows, row)) for row in _whole_rows(rows, radius=radius)]
-        held[radius] = [error <= row["guaranteed_error"] for row, error in errors if np.isfinite(error)]
+        held[radius] = [error <= row["worst_case_error"] for row, error in errors if np.isfinite(error)]
     return Claim(
-        "The cross-validated error of the randomized rule is at most the guaranteed error, for radii with "
-        "coverage.",
+        "The cross-validated error of the randomized rule is at most R*, for radii with coverage.",
         verdict([truth for radius in WITH_COVERAGE for truth in held[radius]]),
         "; ".join(f"{_words(radius)}: {sum(truths)} of {len(truths)}" for radius, truths in held.items())
         + " data sets.",
@@ -170,7 +163,7 @@ def _table(sources: Sources, rows: Sequence[Row]) -> TextTable:
         for radius in RADII:
             for row in _whole_rows(rows, dataset=name, radius=radius):
                 folds = _folds(rows, row)
-                numbers = ("worst_case_error", "exceedance", "guaranteed_error")
+                numbers = ("worst_case_error",)
                 lines.append(
                     [
                         name,
@@ -185,7 +178,7 @@ def _table(sources: Sources, rows: Sequence[Row]) -> TextTable:
                         three_digits(row["seconds"]),
                     ]
                 )
-    header = ["data set", "K", "radius", "factor", "R*", "exceedance", "guaranteed error", "randomized error"]
+    header = ["data set", "K", "radius", "factor", "R*", "randomized error"]
     header += ["arg-max error", "features", "warned", "seconds"]
     return TextTable("Radius rules; errors with one standard deviation over the folds.", header, lines)
 
@@ -199,7 +192,6 @@ def _draw(figure: Any, sources: Sources, rows: Sequence[Row]) -> None:
         whole = sorted(_whole_rows(rows, dataset=name), key=lambda row: row["factor"])
         for label, marker, colour, values in (
             ("R*", "D", "#08306b", [row["worst_case_error"] for row in whole]),
-            ("guaranteed error", "^", "#cb181d", [row["guaranteed_error"] for row in whole]),
             ("cross-validated", "o", "#2171b5", [_mean_error(rows, row) for row in whole]),
         ):
             factors = [row["factor"] for row in whole]

@@ -63,7 +63,6 @@ class Settings:
     classes_samples: tuple[int, ...] = (20, 40, 60, 100, 200)
     classes_columns: int = 200
     coverage_features: int = 2000
-    coverage_cross_fits: int = 50
     # Noise floor: tests on noise and on a signal, permutations of each; permutations on real data.
     noise_tests: int = 200
     # Tests of each kind of data without a signal.
@@ -194,7 +193,6 @@ QUICK = Settings(
     classes_samples=(40,),
     classes_columns=50,
     coverage_features=300,
-    coverage_cross_fits=2,
     noise_tests=20,
     level_tests=10,
     power_tests=10,

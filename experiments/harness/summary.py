@@ -7,7 +7,7 @@ import html
 import io
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,9 @@ def older_note(item: Item, reasons: Sequence[str]) -> str:
 def report_again(folder: Path, item: Item) -> tuple[Report, Settings, Sources]:
     """What the item reports on its CSV, and the settings beside it."""
     chosen = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    settings = Settings(**{name: _tuples(value) for name, value in chosen["settings"].items()})
+    known = {field.name for field in fields(Settings)}  # results may be older than the removal of a setting
+    stored = {name: _tuples(value) for name, value in chosen["settings"].items() if name in known}
+    settings = Settings(**stored)
     sources = Sources(*map(tuple, chosen["sources"].values()))
     return item.report(settings, sources, read_csv(folder / f"{item.name}.csv")), settings, sources
 

@@ -97,7 +97,6 @@ class TestNewSamplesOnAnotherScale:
         rows = list(csv.DictReader(out.splitlines()))
         assert {row["on_training_scale"] for row in rows} == {"no"}
         found = json.loads(run(capsys, "predict", folder / "bootstrap.skops", new, "--json")[1])
-        assert found["error_bound"] is None
         assert not any(row["on_training_scale"] for row in found["predictions"])
 
     @pytest.mark.parametrize("name", ["logarithms", "units"])
@@ -121,16 +120,14 @@ class TestNewSamplesOnAnotherScale:
         status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new, "--strict")
         assert status == 0
         assert "WARNING" not in err
-        assert "the error of labels drawn from predict_proba of this model is at most" in err
         assert all(line.endswith(",yes") for line in out.splitlines()[1:])
 
-    def test_one_of_many_is_named_and_left_out_of_the_bound(self, folder, tmp_path, capsys):
+    def test_one_of_many_is_named(self, folder, tmp_path, capsys):
         X = expression(N_NEW, seed=2)[0]
         X[3] *= 100.0
         _, out, err = run(capsys, "predict", folder / "bootstrap.skops", write_study(tmp_path / "n.csv", X))
         assert "(scale-mismatch)" in err
         assert "These are 's3'." in err
-        assert "about the samples on the scale of the training data alone" in err
         assert [
             row["sample"] for row in csv.DictReader(out.splitlines()) if row["on_training_scale"] == "no"
         ] == ["s3"]
@@ -144,12 +141,11 @@ class TestNewSamplesOnAnotherScale:
         assert "another scale" in run(capsys, "predict", model, new)[2]
 
 
-def test_one_new_patient_gets_a_prediction_and_a_note(folder, tmp_path, capsys):
+def test_one_new_patient_gets_a_prediction(folder, tmp_path, capsys):
     new = write_study(tmp_path / "new.csv", expression(1, seed=2)[0])
-    status, out, err = run(capsys, "predict", folder / "bootstrap.skops", new)
+    status, out, _ = run(capsys, "predict", folder / "bootstrap.skops", new)
     assert status == 0
     assert len(out.splitlines()) == 2
-    assert "a single new sample does not show" in err
 
 
 @pytest.fixture(scope="module")

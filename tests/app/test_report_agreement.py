@@ -253,7 +253,7 @@ def test_a_pipeline_is_a_scaler_and_a_model(study):
     np.testing.assert_array_equal(one.permutation.null_distribution, two.permutation.null_distribution)
     np.testing.assert_array_equal(one.path.upper, two.path.upper)
     np.testing.assert_array_equal(one.features.frequency, two.features.frequency)
-    assert [s.value for s in one.guarantee.side_by_side] == [s.value for s in two.guarantee.side_by_side]
+    assert one.guarantee == two.guarantee
     assert one.fit.preparation == two.fit.preparation
     for display in (SelectedValuesDisplay, ErrorComparisonDisplay):
         display.from_estimator(pipeline, pandas_frame(X), y)

@@ -31,7 +31,6 @@ from minimaxrisk.app.report.tables import feature_rows, rate_table
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.guarantees.left_out import LeftOutScores
-from minimaxrisk.guarantees.statement import HOLDOUT
 from tests.report_findings import gather_findings
 
 FEW = {"n_permutations": 19, "n_folds": 3, "n_radii": 0}
@@ -71,7 +70,7 @@ def with_recall(found, *recalls):
 
 def with_hold_out(found, n_errors, n_test, n_train):
     counts = {"n_errors": n_errors, "n_test": n_test, "n_train": n_train}
-    return replace(found, guarantee=replace(found.guarantee, method=HOLDOUT, **counts))
+    return replace(found, guarantee=replace(found.guarantee, **counts))
 
 
 def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, noise):

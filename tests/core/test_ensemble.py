@@ -582,7 +582,7 @@ def test_fits_of_a_hold_out_say_nothing_of_samples_that_all_members_saw():
         ensemble.fit(X[:-1], y[:-1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        error_bound(ensemble, X, y, method="holdout", random_state=0)
+        error_bound(ensemble, X, y, random_state=0)
 
 
 def test_sparse_and_dense_data_give_the_same_ensemble():

@@ -192,15 +192,7 @@ FUNCTIONS = {
         lambda m, X, y, **k: minimaxrisk.worst_case(m, X, y, rule="randomized", **k).upper,
         BOTH,
     ),
-    "error_bound": (lambda m, X, y, **k: minimaxrisk.error_bound(m, X, y, random_state=0, **k).value, BOTH),
-    "error_bound with method='holdout'": (
-        lambda m, X, y, **k: minimaxrisk.error_bound(m, X, y, method="holdout", random_state=0, **k).value,
-        BOTH,
-    ),
-    "error_bound with method='radii'": (
-        lambda m, X, y, **k: minimaxrisk.error_bound(m, X, y, method="radii", n_folds=2, **k).value,
-        BOTH,
-    ),
+    "error_bound": (lambda m, X, y, **k: minimaxrisk.error_bound(m, X, y, random_state=0, **k).value, GROUPS),
     "permutation_test": (
         lambda m, X, y, **k: minimaxrisk.permutation_test(m, X, y, 2, random_state=0, **k).statistic,
         BOTH,
@@ -235,7 +227,6 @@ FUNCTIONS = {
 # Those that take longest are walked with a few forms, and for estimators alone, unless everything is.
 SLOW = {
     "error_bound",
-    "error_bound with method='radii'",
     "compare",
     "ErrorComparisonDisplay",
     "check_batches",
@@ -243,7 +234,6 @@ SLOW = {
 FORMS_OF_SLOW = ("numpy", "dask")
 # What is refused for another reason than the kind of the model.
 REFUSED = {
-    ("error_bound with method='holdout'", "weights"),  # it counts errors
     ("report", "weights"),  # its parts would need them one by one
     ("permutation_test", "search"),  # labels chose the radius
 }
@@ -257,8 +247,6 @@ def is_supported(model, function, wrapping, mode):
         return False
     if PROOF in NEEDS.get(function, ()) and not has_proof and function != "save_model":
         return False  # a file may hold one that was fitted without a certificate
-    if function == "error_bound" and mode == "weights" and not (has_proof and wrapping == "alone"):
-        return False  # a hold-out is all that other classifiers and pipelines have
     if function == "StabilityDisplay" and not inner.get_params().get("complementary", True):
         return False  # without pairs of halves there are no bounds on false selections
     return not {(function, wrapping), (function, mode)} & REFUSED

@@ -24,7 +24,6 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.analysis.data import findings_of_batches
-from problems import by_radii
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")
 
@@ -97,25 +96,6 @@ def test_a_path_counts_groups_as_fits_do():
         assert upper == pytest.approx(fitted.worst_case_error_, abs=1e-7)
 
 
-@pytest.mark.parametrize("rule", ["randomized", "predict"])
-@pytest.mark.parametrize("marginal", ["free", "empirical"])
-def test_cross_fitting_leaves_out_whole_groups(rule, marginal):
-    """Every row repeated under its group: folds that tore groups apart would find no excess at all."""
-    rng = np.random.default_rng(3)
-    X, y, group = patients(rng, 24, 40, sizes=1)
-    apart = MinimaxRiskClassifier(radius=0.2, marginal=marginal).fit(X, y)
-    together = MinimaxRiskClassifier(radius=0.2, marginal=marginal)
-    copies = (np.repeat(X, 3, axis=0), np.repeat(y, 3), None, None, np.repeat(group, 3))
-    together.fit(*copies)
-    expected = by_radii(apart, rule=rule, data=(X, y), n_folds=4)
-    found = by_radii(together, rule=rule, data=copies, n_folds=4)
-    assert expected.exceedance.upper > 0.01
-    assert found.exceedance.n_instances == 24
-    assert found.value == pytest.approx(expected.value, abs=1e-5)
-    with pytest.raises(ValueError, match="X and y must be the data"):
-        by_radii(together, rule=rule, data=copies[:2])
-
-
 def test_the_permutation_test_counts_groups_as_fit_does():
     rng = np.random.default_rng(4)
     X, y, group = patients(rng, 20, 5)
@@ -149,13 +129,13 @@ def test_groups_reach_the_fits_of_folds_and_hold_outs(is_routing, is_piped):
         compare({"spy": estimator}, X, y, cv=2, groups=group)
         assert Spy.fits == [(30, 10), (30, 10)]
         Spy.fits.clear()
-        error_bound(estimator, X, y, method="holdout", groups=group, random_state=0)
+        error_bound(estimator, X, y, groups=group, random_state=0)
         assert Spy.fits == [(30, 10)]
     # A fit refuses groups of three classes with several labels; a hold-out can keep them together.
     mixed = np.arange(60) % 20
     for labels, seen in ((y, 10), (np.where(group < 6, 2, y), None)):
         Spy.fits.clear()
-        found = error_bound(estimator, X, labels, method="holdout", groups=mixed, random_state=0)
+        found = error_bound(estimator, X, labels, groups=mixed, random_state=0)
         assert (found.n_test, Spy.fits) == (10, [(30, seen)])
 
 

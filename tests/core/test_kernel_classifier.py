@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from minimaxrisk import MinimaxRiskKernelClassifier, error_bound, permutation_test, verify, worst_case
+from minimaxrisk import MinimaxRiskKernelClassifier, permutation_test, verify, worst_case
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.problem import ball
 from problems import changed_a_little
@@ -235,12 +235,6 @@ def test_what_is_refused(data, monkeypatch):
         match=r"worst_case is not supported for MinimaxRiskKernelClassifier; use verify",
     ):
         worst_case(model, X, y)
-    with pytest.raises(
-        ValueError,
-        match="method='radii' is not supported for MinimaxRiskKernelClassifier; use method='holdout'",
-    ):
-        error_bound(model, X, y, method="radii")
-    assert error_bound(model, X, y).method in ("holdout", "majority")
     dask = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match=r"got a dask array; pass X.compute\(\)"):
         MinimaxRiskKernelClassifier("rbf").fit(X, y).predict(dask.from_array(X))

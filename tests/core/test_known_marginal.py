@@ -13,7 +13,7 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
-from problems import by_radii, excess_on, problem_of
+from problems import problem_of
 
 SOLVERS = ("interior-point", "constraint-generation", "full-lp")
 
@@ -111,40 +111,6 @@ def test_the_rule_has_probabilities_that_the_thresholds_make(study, fitted):
     np.testing.assert_allclose(h[:, 1], np.clip(scores + 0.5, 0.0, 1.0), atol=1e-12)
     phi = np.maximum(np.abs(scores), 0.5) - 1.0
     assert fitted.threshold_ == pytest.approx(phi.mean(), abs=1e-12)
-    assert excess_on(fitted, 100.0 * study.data) == 0.0
-
-
-def test_the_guaranteed_error_holds_for_new_instances(study, fitted):
-    X_new, y_new = study.law.sample(3000, random_state=3)
-    for rule in ("randomized", "predict"):
-        bound = by_radii(fitted, X_new, rule=rule, data=(study.data, study.target))
-        wrong = 1.0 - fitted.predict_proba(X_new)[np.arange(len(y_new)), y_new]
-        if rule == "predict":
-            wrong = fitted.predict(X_new) != y_new
-        assert wrong.mean() <= bound.value
-        assert bound.confidence == 0.9
-        # The mean over the new instances, with its limit, instead of that over the training instances.
-        assert 0.0 < bound.exceedance.mean < bound.exceedance.upper
-    free = MinimaxRiskClassifier(radius="bootstrap").fit(study.data, study.target)
-    assert by_radii(fitted, X_new).value < by_radii(free, X_new).value
-
-
-def test_the_parts_of_the_guaranteed_error_are_those_of_the_formula(study, fitted):
-    """E max(1/2, |f|) - tau'mu + lambda'|mu| with the mean over the new instances."""
-    X_new, _ = study.law.sample(500, random_state=4)
-    bound = by_radii(fitted, X_new)
-    mu = (
-        np.concatenate(
-            [
-                [fitted.intercept_[0] + fitted.coef_[0] @ study.data.mean(axis=0)],
-                fitted.coef_[0] * study.data.std(axis=0),
-            ]
-        )
-        * -1.0
-    )
-    fixed = fitted.lambda_[0] @ np.abs(mu) - fitted.tau_[0] @ mu
-    new = np.maximum(0.5, np.abs(fitted.decision_function(X_new)))
-    assert fitted.worst_case_error_ + bound.exceedance.mean == pytest.approx(fixed + new.mean(), abs=1e-9)
 
 
 def test_unlabelled_instances_are_refused(study):
@@ -155,12 +121,3 @@ def test_unlabelled_instances_are_refused(study):
 def test_other_names_are_refused(study):
     with pytest.raises(ValueError, match="The 'marginal' parameter"):
         MinimaxRiskClassifier(marginal="known").fit(study.data, study.target)
-
-
-def test_the_statement_says_that_labels_alone_may_change(study, fitted):
-    X_new, _ = study.law.sample(50, random_state=5)
-    statement = by_radii(fitted, X_new).statement
-    assert "standard errors if labels alone may change, and " in statement
-    assert "judged by 50 new ones" in statement
-    crossed = by_radii(fitted, data=(study.data, study.target)).statement
-    assert "judged by 80 left out in cross-fitting" in crossed

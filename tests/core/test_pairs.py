@@ -126,7 +126,7 @@ def test_a_pair_stays_whole():
     unseen = np.isnan(ensemble.oob_proba_[:, 0])
     assert 0 < unseen.sum() < 2 * N
     assert all(len(set(unseen[patient == p])) == 1 for p in range(N))
-    bound = error_bound(model, X, y, groups=patient, method="holdout", random_state=0)
+    bound = error_bound(model, X, y, groups=patient, random_state=0)
     assert (bound.n_train, bound.n_test) == (N, N // 2)
 
 
@@ -135,7 +135,6 @@ def test_every_function_takes_pairs():
     model = MinimaxRiskClassifier(radius="bootstrap", random_state=0).fit(X, y, groups=patient)
     assert verify(model, X, y, groups=patient).valid
     assert worst_case(model, X, y, groups=patient).upper >= model.worst_case_error_ - 1e-6
-    assert error_bound(model, X, y, groups=patient, method="radii", n_folds=4).n_train == 2 * N
     chosen = MinimaxRiskClassifierCV(radii=[0.5, 2.0])
     assert chosen.fit(X, y, groups=patient).radius_ in (0.5, 2.0)
     kernel = MinimaxRiskKernelClassifier(radius="bootstrap", random_state=0).fit(X, y, groups=patient)
@@ -168,7 +167,7 @@ def test_three_classes_and_other_codings_are_refused():
         MinimaxRiskClassifier(coding="one-hot").fit(X, y, groups=patient)
     # A hold-out fits without groups then.
     fitted = MinimaxRiskClassifier().fit(X, three)
-    assert error_bound(fitted, X, three, groups=patient, method="holdout", random_state=0).n_test == N // 2
+    assert error_bound(fitted, X, three, groups=patient, random_state=0).n_test == N // 2
 
 
 def test_the_class_that_a_unit_counts_for():

@@ -43,10 +43,6 @@ def test_choices_of_the_caller(coding, standardize, fit_intercept, is_known):
     assert posed.problem.marginal.is_known == is_known
     assert posed.radii.factor == 1.7
     np.testing.assert_array_equal(posed.problem.centre, posed.instances.p_hat)
-    known = posed.with_known_marginal()
-    np.testing.assert_array_equal(known.problem.marginal.masses, posed.instances.weights)
-    assert known.problem.tau is posed.problem.tau
-    assert known.radii is posed.radii
 
 
 def test_rules_that_have_something_to_share_share_it():

@@ -52,7 +52,7 @@ def test_errors_on_left_out_groups_need_no_radii_of_groups(name):
     model, labels, groups = MIXED[name]
     with pytest.raises(ValueError, match="have radii for two classes and coding='signed' alone"):
         model.fit(X, labels, groups=groups)
-    assert 0.0 < error_bound(model, X, labels, method="holdout", groups=groups, random_state=0).value <= 1.0
+    assert 0.0 < error_bound(model, X, labels, groups=groups, random_state=0).value <= 1.0
     assert compare({"ours": model}, X, labels, groups=groups).errors.shape == (1, 5)
     fitted = model.fit(X, labels)
     assert cross_validated_error(fitted, X, labels, n_folds=3, groups=groups).fold_errors.shape == (2, 3)
@@ -150,7 +150,7 @@ GIVEN_GROUPS = {
     "fit": lambda model: model.fit(FRAME, LABELS, groups=OTHER_ORDER),
     "sets": lambda model: PredictionSets(model).fit(FRAME, LABELS, groups=OTHER_ORDER),
     "compare": lambda model: compare({"ours": model}, FRAME, LABELS, groups=OTHER_ORDER),
-    "error_bound": lambda model: error_bound(model, FRAME, LABELS, method="holdout", groups=OTHER_ORDER),
+    "error_bound": lambda model: error_bound(model, FRAME, LABELS, groups=OTHER_ORDER),
     "evaluate": lambda model: evaluate(model.fit(X, Y), FRAME, LABELS, groups=OTHER_ORDER),
     "permutation_test": lambda model: permutation_test(model, FRAME, LABELS, 3, groups=OTHER_ORDER),
     "cross_validated_error": lambda model: cross_validated_error(

@@ -17,7 +17,6 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
-    error_bound,
     verify,
 )
 from minimaxrisk.exceptions import CoverageWarning, UninformativeRadiusWarning
@@ -168,17 +167,6 @@ def test_class_weights_do_not_hide_that_weights_enlarge_n(model, noise):
     base.set_params(radius=6.0, **{part: "balanced"})
     assert not told_by(lambda: clone(base).fit(X, y), UninformativeRadiusWarning)
     assert told_by(lambda: clone(base).fit(X, y, sample_weight=np.full(40, 100)), UninformativeRadiusWarning)
-
-
-def test_a_bound_counts_rows_unless_weights_are_said_to_be_counts(noise):
-    X, y = noise
-    weights = np.full(40, 100)
-    plain = error_bound(MinimaxRiskClassifier().fit(X, y), X, y, random_state=0)
-    guessed = MinimaxRiskClassifier().fit(X, y, sample_weight=weights)
-    assert error_bound(guessed, X, y, sample_weight=weights, random_state=0).value >= plain.value - 1e-9
-    said = MinimaxRiskClassifier(weight_kind="counts").fit(X, y, sample_weight=weights)
-    found = error_bound(said, X, y, sample_weight=weights, random_state=0)
-    assert "of 4000 samples" in found.evidence
 
 
 @pytest.mark.parametrize("model", WITH_RULES, ids=named)

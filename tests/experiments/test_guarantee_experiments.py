@@ -7,20 +7,17 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
 from experiments.__main__ import app, default_folder, main
 from experiments.guarantees import (
-    bounds_together,
     coverage,
     noise_floor,
     permutation_clock,
     permutation_time,
     radii_and_truth,
     radius_rules,
-    smallest_bound,
 )
 from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
@@ -46,11 +43,8 @@ from minimaxrisk import (
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning
-from minimaxrisk.guarantees import covering_radii
-from problems import by_radii, excess_on
 from tests.in_process import (
     cells_in_this_process,
-    few_wines,
     figures_without_layout,
     module_in_this_process,
     ok,
@@ -59,11 +53,9 @@ from tests.in_process import (
 )
 
 TABLES_ALONE = (
-    "bounds",
     "radii",
     "classes",
     "rejections",
-    "smallest-bound",
     "headline",
     "prevalence",
     "misuse",
@@ -85,7 +77,7 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
-    """Within this process, on few samples, and with three folds wherever models are cross-fitted."""
+    """Within this process, on few samples."""
     out = tmp_path_factory.mktemp("guarantees")
     with (
         cells_in_this_process(),
@@ -95,9 +87,6 @@ def small_run(tmp_path_factory):
     ):
         patch.setattr(permutation_time, "run_module", module_in_this_process)
         patch.setattr(permutation_clock, "N_FITS", 1)
-        patch.setattr(
-            covering_radii, "StratifiedKFold", lambda n, **options: StratifiedKFold(min(n, 3), **options)
-        )
         assert main(["guarantees", "--out", str(out), *SMALL.split()]) == 0
     return out
 
@@ -124,48 +113,6 @@ def test_the_command_knows_every_item_and_suite():
     suites = (*papers, GUARANTEE_ITEMS, ACCURACY_ITEMS, RIVAL_ITEMS, SCALE_ITEMS)
     assert len(EVERY_ITEM) == sum(len(items) for items in suites)
     assert not set(EVERY_ITEM) & set(SUITES)
-
-
-def test_bounds_stand_beside_each_other_as_one_computes_them(small_run):
-    X, y = few_wines()
-    rows = [
-        row for row in read_csv(small_run / "bounds" / "bounds.csv") if row["bound"] != "cross-validation"
-    ]
-    found = {row["bound"]: row for row in rows}
-    assert list(found) == list(bounds_together.BOUNDS)
-    assert {(row["dataset"], row["confidence"], row["seed"]) for row in rows} == {("wine", 0.95, 0)}
-    # 17 of 44 samples are of the largest of three classes.
-    assert stats.binom.cdf(27, 44, found["majority class"]["value"]) == pytest.approx(0.05 / 3)
-    logistic = found["hold-out, L1 logistic"]
-    assert stats.binom.cdf(logistic["n_errors"], 22, logistic["value"]) == pytest.approx(0.05)
-    model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.975, marginal="empirical")
-    model.fit(X, y)
-    by_hand = by_radii(model, data=(X, y), n_folds=3, confidence=0.975)
-    assert found["randomized, empirical"]["value"] == by_hand.value
-    report = bounds_together.report(Settings(), Sources(("wine",)), rows)
-    smallest = min(found, key=lambda name: found[name]["value"])
-    assert report.claims[1].evidence == f"Smallest: wine: {smallest}."
-    assert report.tables[0].lines[0].count(f"**{found[smallest]['value']:.3f}**") == 1
-
-
-def test_the_smallest_bound_is_held_against_the_error_of_its_own_model():
-    settings = {"law": "independent", "n_samples": 60, "fit": "s = 1", "count": 2, "seed": 0}
-    (row,) = smallest_bound.work({**settings, "confidence": 0.9})
-    assert (row["hold-out"], row["radii"], row["majority class"]) == (2, 0, 0)
-    assert 0.0 < row["error"] < row["bound"] < 0.5
-    # A level of nearly nothing makes the limit of a hold-out zero where no error was counted.
-    (row,) = smallest_bound.work({**settings, "confidence": 1e-9})
-    assert row["n_wrong"] > 0
-    (noise,) = smallest_bound.work({**settings, "law": "noise", "confidence": 0.9})
-    assert noise["error"] == 0.5
-
-
-@pytest.mark.parametrize(("n_wrong", "words"), [(2, "holds"), (30, "does not hold")])
-def test_the_claim_on_the_smallest_bound_can_fail(n_wrong, words):
-    row = {"law": "noise", "n_samples": 60, "fit": "s = 1", "count": 100, "n_wrong": n_wrong, "status": "ok"}
-    row |= {"bound": 0.5, "error": 0.5, "hold-out": 100, "radii": 0, "majority class": 0}
-    (claim,) = smallest_bound.report(Settings(), Sources(()), [row]).claims
-    assert claim.verdict == words
 
 
 @pytest.mark.parametrize("law", radii_and_truth.CASES)
@@ -255,7 +202,7 @@ def test_true_moments_of_the_sample_itself_are_tau():
     np.testing.assert_allclose(coverage.true_moments(sample, X, "one-hot"), each.tau_, atol=1e-12)
 
 
-CELL = {"first": 3, "count": 1, "n_cross_fits": 1, "n_samples": 50, "n_columns": 60, "confidence": 0.9}
+CELL = {"first": 3, "count": 1, "n_samples": 50, "n_columns": 60, "confidence": 0.9}
 CELL |= {"seed": 1}
 
 
@@ -263,21 +210,19 @@ CELL |= {"seed": 1}
 def coverage_rows():
     """One data set of the independent law, with all digits."""
     cell = CELL | {"law": "independent"}
-    rows = {rule: coverage._one_data_set(cell, 3, rule, cross_fit=True) for rule in coverage.RULES}
+    rows = {rule: coverage._one_data_set(cell, 3, rule) for rule in coverage.RULES}
     return [{"rule": rule, **row} for rule, row in rows.items()]
 
 
 def the_data_set(law="independent"):
-    settings = CELL | {"law": law}
-    X, y = make_law(law, 60, 1).sample(50, coverage._seed(settings, coverage.SAMPLE, 3))
-    return X, y, make_law(law, 60, 1).sample(coverage.N_NEW, coverage._seed(settings, coverage.NEW, 3))[0]
+    return make_law(law, 60, 1).sample(50, coverage._seed(CELL | {"law": law}, coverage.SAMPLE, 3))
 
 
 def test_a_row_of_coverage_is_what_one_computes_by_hand(coverage_rows):
-    X, y, new = the_data_set()
+    X, y = the_data_set()
     written = coverage.work(CELL | {"law": "independent"})
     for total, row in zip(written, coverage_rows, strict=True):
-        assert (total["rule"], total["n"], total["cross_fitted_judged"]) == (row["rule"], 1, 1)
+        assert (total["rule"], total["n"]) == (row["rule"], 1)
         summed = {name: total[name] for name in coverage.MEASURED}
         assert summed == pytest.approx({name: float(row[name]) for name in summed}, abs=1e-4)
         assert float(total["needed_factors"]) == pytest.approx(row["needed_factor"], abs=0.005)
@@ -285,26 +230,19 @@ def test_a_row_of_coverage_is_what_one_computes_by_hand(coverage_rows):
         model = MinimaxRiskClassifier(radius=row["rule"], confidence=0.9).fit(X, y)
         assert row["factor"] == model.radius_
         assert row["worst_case_error"] == model.worst_case_error_
-        assert row["guaranteed_error"] == by_radii(model, new, confidence=0.9).value > row["worst_case_error"]
-        assert row["exceedance"] == pytest.approx(excess_on(model, new), rel=1e-12)
         assert row["argmax_worst_case_error"] == worst_case(model, X, y, rule="predict").upper
-        of_predict = by_radii(model, new, rule="predict", data=(X, y), confidence=0.9)
-        assert row["argmax_guaranteed_error"] == of_predict.value
-        again = by_radii(model, data=(X, y), confidence=0.9)
-        assert row["cross_fitted_exceedance"] == again.exceedance.mean
-        assert row["cross_fitted_guaranteed_error"] == again.value
         assert row["warned"] is False
 
 
 def test_the_needed_factor_is_where_the_set_begins_to_cover(coverage_rows):
-    law, (X, y, _) = make_law("independent", 60, 1), the_data_set()
+    law, (X, y) = make_law("independent", 60, 1), the_data_set()
     (needed,) = {round(row["needed_factor"], 9) for row in coverage_rows}
     for factor, covered in ((needed * (1 + 1e-6), True), (needed * (1 - 1e-6), False)):
         model = MinimaxRiskClassifier(radius=factor).fit(X, y)
         off = np.abs(coverage.true_moments(law, X) - model.tau_)
         assert (off <= model.lambda_).all() == covered
     # With hardly any confidence the radii are too small.
-    totals = coverage.work(CELL | {"law": "independent", "confidence": 0.01, "n_cross_fits": 0})
+    totals = coverage.work(CELL | {"law": "independent", "confidence": 0.01})
     assert [row["covered"] for row in [*coverage_rows, *totals]] == [True, False]
     assert all(row["needed_factor"] <= row["factor"] for row in coverage_rows)
     assert all(float(row["needed_factors"]) > row["factor"] for row in totals)
@@ -312,24 +250,16 @@ def test_the_needed_factor_is_where_the_set_begins_to_cover(coverage_rows):
 
 def test_data_sets_are_summed_up(coverage_rows):
     first, second = coverage_rows[0], dict(coverage_rows[0], factor=4.5, covered=False, true_error=0.9)
-    del second["cross_fitted_exceedance"], second["cross_fitted_guaranteed_error"]
     total = coverage.summed_up([first, second])
     assert (total["n"], total["covered"]) == (2, 1)
     assert total["factor"] == pytest.approx(first["factor"] + second["factor"], abs=1e-4)
-    # Bounds that are judged, those of them within covering radii, and how many of each hold.
-    counts = ("judged", "covered", "held", "held_covered")
-    by_name = {name: tuple(total[f"{name}_{one}"] for one in counts) for name in coverage.BOUNDS}
-    assert by_name == {"randomized": (2, 1, 1, 1), "argmax": (2, 1, 2, 1), "cross_fitted": (1, 1, 1, 1)}
     assert len(total["needed_factors"].split()) == 2
     rows = [{"status": "ok", "law": "independent", "rule": "bootstrap", **total}] * 2
     assert coverage._share(rows, "covered") == "50.0 ± 25.0%"
-    assert coverage._mean(rows, "cross_fitted_exceedance") == pytest.approx(
-        first["cross_fitted_exceedance"], abs=1e-4
-    )
 
 
 def test_true_errors_are_exact_up_to_chance(coverage_rows):
-    law, (X, y, _) = make_law("independent", 60, 1), the_data_set()
+    law, (X, y) = make_law("independent", 60, 1), the_data_set()
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
     row = coverage_rows[0]
     exact = law.error(model.coef_, model.intercept_)
@@ -341,20 +271,12 @@ def test_true_errors_are_exact_up_to_chance(coverage_rows):
     assert abs(row["true_error"] - row["argmax_true_error"]) > 0.02
 
 
-def test_warnings_are_recorded_and_cross_fits_counted():
-    rows = coverage.work(CELL | {"law": "lognormal", "n_cross_fits": 0})
+def test_warnings_are_recorded():
+    rows = coverage.work(CELL | {"law": "lognormal"})
     assert [row["warned"] for row in rows] == [1]
-    assert [row["cross_fitted_judged"] for row in rows] == [0]
-    X, y, _ = the_data_set("lognormal")
+    X, y = the_data_set("lognormal")
     with pytest.warns(CoverageWarning):
         MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
-
-
-def test_cross_fits_are_those_of_the_first_data_sets():
-    settings = Settings(coverage_repetitions=90, coverage_cross_fits=50)
-    cells = [cell.settings for cell in coverage.plan(settings, Sources(()))]
-    own = [(c["first"], c["count"], c["n_cross_fits"]) for c in cells if c["law"] == "correlated"]
-    assert own == [(0, 40, 40), (40, 40, 10), (80, 10, 0)]
 
 
 def test_a_permutation_test_does_not_depend_on_its_block():
@@ -383,7 +305,6 @@ def test_a_row_of_radius_rules_is_what_one_computes_by_hand(monkeypatch):
     (whole,) = radius_rules.work(cell | {"fold": None})
     model = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
     assert (whole["factor"], whole["worst_case_error"]) == (model.radius_, model.worst_case_error_)
-    assert whole["guaranteed_error"] == by_radii(model, data=(X, y), confidence=0.9).value
     (fold,) = radius_rules.work(cell | {"fold": 1, "folds": 3, "seed": 5})
     train, test = list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))[1]
     model.fit(X[train], y[train])
@@ -475,12 +396,8 @@ def coverage_row(law, rule, **values):
         "warned": False,
         "worst_case_error": 0.3,
         "n_features": 4,
-        "guaranteed_error": 0.35,
-        "exceedance": 0.02,
         "true_error": 0.2,
         "argmax_worst_case_error": 0.5,
-        "argmax_guaranteed_error": 0.6,
-        "argmax_exceedance": 0.05,
         "argmax_true_error": 0.1,
     }
     return ok(law=law, rule=rule, **usual | values)
@@ -514,8 +431,6 @@ def test_claims_about_coverage_can_fail():
         "holds",
         "reported",
         "holds",
-        "holds",
-        "reported",
     ]
     uncovered = {"covered": False}
     seven = change(many_coverage_rows(), 7, uncovered, law="correlated", rule="bootstrap")
@@ -525,18 +440,6 @@ def test_claims_about_coverage_can_fail():
     # Other laws are not what the claim is about.
     others = change(many_coverage_rows(), 50, uncovered, law="lognormal")
     assert verdicts_on_coverage(others)[0] == "holds"
-
-
-def test_one_violated_bound_is_enough_if_the_set_covers():
-    above = {"true_error": 0.351}
-    one = change(many_coverage_rows(), 1, above, law="lognormal")
-    assert verdicts_on_coverage(one)[2:4] == ["does not hold", "holds"]
-    report = coverage.report(Settings(), Sources(()), summed_up(one))
-    assert report.claims[2].evidence == "In 399 of 400 fits with covering radii, in 399 of all 400 fits."
-    excused = change(one, 1, {"covered": False}, law="lognormal")
-    assert verdicts_on_coverage(excused)[2] == "holds"
-    argmax = change(many_coverage_rows(), 1, {"argmax_true_error": 0.7}, law="lognormal")
-    assert verdicts_on_coverage(argmax)[2:4] == ["holds", "does not hold"]
 
 
 def noise_rows(noise, signal, data=0.01):
@@ -566,7 +469,7 @@ def test_claim_about_the_time_can_fail(warm, expected):
     assert "500 (2 processes, cold), 150 (one process)" in report.claims[0].evidence
 
 
-def radius_rows(guaranteed, error, n_classes=2):
+def radius_rows(r_star, error, n_classes=2):
     rows = []
     for radius, factor in zip(radius_rules.RADII, (1.0, 2.0, 3.0, 4.0), strict=True):
         common = {"dataset": "A", "radius": radius}
@@ -576,9 +479,7 @@ def radius_rows(guaranteed, error, n_classes=2):
                 fold=None,
                 n_classes=n_classes,
                 factor=factor,
-                worst_case_error=0.3,
-                exceedance=0.01,
-                guaranteed_error=guaranteed,
+                worst_case_error=r_star,
                 n_features=5,
                 warned=False,
                 seconds=0.1,
@@ -589,15 +490,15 @@ def radius_rows(guaranteed, error, n_classes=2):
 
 
 @pytest.mark.parametrize(
-    ("guaranteed", "n_classes", "error", "expected"),
+    ("r_star", "n_classes", "error", "expected"),
     [
         (0.4, 2, 0.3, ["holds", "holds"]),
         (0.5, 2, 0.3, ["does not hold", "holds"]),
         (0.5, 3, 0.6, ["holds", "does not hold"]),
     ],
 )
-def test_claims_about_radius_rules_can_fail(guaranteed, n_classes, error, expected):
-    rows = radius_rows(guaranteed, error, n_classes)
+def test_claims_about_radius_rules_can_fail(r_star, n_classes, error, expected):
+    rows = radius_rows(r_star, error, n_classes)
     assert verdicts(radius_rules, Settings(), rows) == expected
 
 

@@ -29,7 +29,7 @@ MinimaxRiskClassifier(class_weight="balance")
 MinimaxRiskClassifierCV(rule="cv")
 MinimaxRiskEnsembleClassifier(estimator="ridge")
 MinimaxRiskKernelClassifier("rbff")
-error_bound(model, X, y, method="hold-out")
+error_bound(model, X, y, confidence="high")
 worst_case(model, X, y, rule="predicted")
 verify("model.skops", X, y)
 evaluate(model, X_new, y_new).errors

@@ -56,7 +56,7 @@ assert_type(selector.get_support(), np.ndarray)
 sets = PredictionSets(kernel, cv=5, random_state=0).fit(X, y)
 assert_type(sets.predict_set(X_new), NDArray[np.bool_])
 
-bound = error_bound(ensemble, X, y, method="holdout")
+bound = error_bound(ensemble, X, y, random_state=0)
 assert_type(bound, ErrorBound)
 assert_type(bound.value, float)
 assert_type(verify(cv, X, y), Certificate)

@@ -43,7 +43,7 @@ for seed in range(12):
 # -------------
 # The error on the patients that it learned from says nothing: an ensemble hardly errs there. The out-of-bag
 # error is near the truth, and its interval holds it nearly always. (It is approximate; a hold-out
-# gives a proven limit, ``error_bound(..., method="holdout")``.)
+# gives a proven limit, ``error_bound``.)
 
 low, high = np.transpose(interval)
 inside = (low <= of_ensemble) & (of_ensemble <= high)

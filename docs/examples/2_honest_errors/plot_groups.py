@@ -44,7 +44,7 @@ def statements(X, y, groups):
     test = permutation_test(plain, X, y, 49, groups=groups, random_state=0)
     return (
         compare({"model": plain}, X, y, groups=groups).mean_errors[0],
-        error_bound(plain, X, y, method="holdout", groups=groups, random_state=0).value,
+        error_bound(plain, X, y, groups=groups, random_state=0).value,
         model.worst_case_error_,
         test.pvalue,
     )

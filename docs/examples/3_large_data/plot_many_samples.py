@@ -26,7 +26,7 @@ model = MinimaxRiskClassifier(radius="bootstrap")
 held_out, of_predict, worst_case, of_randomized = [], [], [], []
 for n in sizes:
     X, y = law.sample(n, random_state=1)
-    bound = error_bound(model, X, y, method="holdout", random_state=0)
+    bound = error_bound(model, X, y, random_state=0)
     held_out.append(bound.value)
     of_predict.append(law.error(bound.model.coef_, bound.model.intercept_))
     model.fit(X, y)
@@ -47,8 +47,8 @@ print(f"sizes at which the limit of the hold-out is too small: {too_small}")
 # The limit of the hold-out comes down to the true error, which comes down to that of the best rule. It holds
 # with a probability of 95%: of eight limits one may well be too small, and the line printed above says which.
 # R* falls too, and then levels off: it is the worst case over all distributions with these means, and more
-# samples tell the means better but nothing else. So with many samples take the hold-out; with few let
-# ``error_bound`` compare the two; and where the worst case is the question, take R*.
+# samples tell the means better but nothing else. So take the hold-out for the
+# error on new samples; where the worst case is the question, take R*.
 
 figure, axes = plt.subplots(1, 2, figsize=(8.8, 4.2), layout="constrained", sharey=True)
 panels = (

@@ -163,7 +163,7 @@ def compare(
 
     See Also
     --------
-    error_bound : With ``method="holdout"`` a bound on the error of one of them that holds with a probability.
+    error_bound : A bound on the error of one of them that holds with a probability.
 
     References
     ----------

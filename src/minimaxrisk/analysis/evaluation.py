@@ -37,9 +37,10 @@ from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
 from minimaxrisk.estimators.prediction_sets import has_scores, scores_of
 from minimaxrisk.guarantees.certified import SETS, can
-from minimaxrisk.guarantees.counting import clopper_pearson_limit, one_of_each
+from minimaxrisk.guarantees.counting import one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
+from minimaxrisk.guarantees.limits import clopper_pearson_limit
 from minimaxrisk.guarantees.verification import was_fitted_on
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
 

@@ -34,7 +34,6 @@ from minimaxrisk.guarantees.certified import (
     HISTORY,
     LIBRARY_CLASSIFIER,
     OTHER_LABELS,
-    OWN_RADII,
     PROOF,
     RADIUS_PATH,
     SELECTION,
@@ -107,7 +106,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         that the feature means allow. ``"empirical"``: nothing, labels alone may change, so that
         :math:`\varphi(\mu)` is the mean of :math:`\varphi_i(\mu)` over the training instances instead of the
         largest. R* is then smaller, and the rule of ``predict_proba`` has a threshold of its own for every
-        instance. A bound on new samples needs an estimate of that mean on new instances (``error_bound``).
+        instance. ``error_bound`` bounds the error for new samples.
     fit_intercept : bool, default=True
         Add a column of ones to the features.
     copy : {"auto", True, False}, default="auto"
@@ -260,7 +259,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
             LIBRARY_CLASSIFIER,
             PROOF,
             BOX_OF_MEANS,
-            OWN_RADII,
             OTHER_LABELS,
             SELECTION,
             HISTORY,
@@ -398,7 +396,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         if self.marginal == "empirical" and data.n_unlabeled:
             raise ValueError(
                 "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
-                "other instances; pass new instances to error_bound as X_new instead, or use marginal='free'."
+                "other instances; use marginal='free'."
             )
         self._engine_settings(checked.n_features_in_)  # refused before any work
         warn_about_work(data, self.coding, self.copy)

@@ -178,7 +178,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     MinimaxRiskClassifier : What the members are.
     MinimaxRiskKernelClassifier : What the ball is.
     worst_case : The worst case of ``predict``.
-    error_bound : With ``method="holdout"`` a bound on the error that holds with a probability.
+    error_bound : A bound on the error that holds with a probability.
 
     Notes
     -----

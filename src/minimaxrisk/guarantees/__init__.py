@@ -7,7 +7,7 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.posed_fit import PosedFit
-    from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound, Exceedance
+    from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
 
@@ -15,7 +15,6 @@ __all__ = [
     "Certificate",
     "ClassLimit",
     "ErrorBound",
-    "Exceedance",
     "FalseSelectionBounds",
     "PosedFit",
     "WorstCase",
@@ -25,7 +24,6 @@ _MODULE_OF = {
     "Certificate": "verification",
     "ClassLimit": "statement",
     "ErrorBound": "statement",
-    "Exceedance": "statement",
     "FalseSelectionBounds": "false_selections",
     "PosedFit": "posed_fit",
     "WorstCase": "worst_case",

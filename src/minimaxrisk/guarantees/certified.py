@@ -46,7 +46,6 @@ BOX_OF_MEANS = Capability(
     "use verify(model, X, y), which recomputes the bounds of its R*, or error_bound(model, X, y), which "
     "bounds its error",
 )
-OWN_RADII = Capability("is one linear rule with radii of its own", "use method='holdout'")
 OTHER_LABELS = Capability(
     "is learned anew from other labels",
     "pass a MinimaxRiskClassifier or a MinimaxRiskKernelClassifier; for a search or an ensemble its "
@@ -73,7 +72,6 @@ NEEDS: dict[str, tuple[Capability, ...]] = {
     "verify": (PROOF,),
     "worst_case": (PROOF, BOX_OF_MEANS),
     "error_bound": (),
-    "error_bound with method='radii'": (PROOF, OWN_RADII),
     "permutation_test": (OTHER_LABELS,),
     "check_data": (LIBRARY_CLASSIFIER,),
     "check_batches": (LIBRARY_CLASSIFIER,),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class PosedFit:
-    """A fitted model with its data, so that ``verify``, ``worst_case`` and ``error_bound`` share their work.
+    """A fitted model with its data, so that ``verify`` and ``worst_case`` share their work.
 
     Parameters
     ----------
@@ -142,12 +142,6 @@ class PosedFit:
             and (own.counts is None, own.groups is None) == (data.counts is None, data.groups is None)
         )
 
-    def _with_radii(self, data: TrainingData, rule: RadiusRule) -> PosedBox:
-        """A box on the features of the model with other radii, and a free marginal."""
-        if self._has_posed(data):
-            return self.posed_by_stored_radius.with_radii(rule, marginal_is_known=False)
-        return pose_with(self.model, data, rule)
-
 
 def as_posed_fit(
     model: Estimator | PosedFit, X: Any = None, y: Any = None, *, function: str = "verify", **more: Any
@@ -176,24 +170,14 @@ LABEL_FREE = {
 
 
 def is_label_free(transformer: Any) -> bool:
-    """Whether it is sure to make the same features for every labelling; not if it draws without a seed."""
-    return not reason_against_features(transformer)
-
-
-def reason_against_features(transformer: Any) -> str:
-    """Why it might make other features of other labels; empty if it is sure not to."""
+    """Return whether it is sure to make the same features for every labelling; not if it draws unseeded."""
     if transformer is None or isinstance(transformer, str):  # a step that was left out
-        return ""
+        return True
     if isinstance(transformer, Pipeline):
-        return next(filter(None, (reason_against_features(step) for _, step in transformer.steps)), "")
+        return all(is_label_free(step) for _, step in transformer.steps)
     kind = type(transformer)
-    if kind.__name__ not in LABEL_FREE.get(kind.__module__.partition(".")[0], ()):
-        return f"{kind.__name__} may have made them by looking at the labels, which no radius counts"
-    if getattr(transformer, "random_state", 0) is None:
-        return (
-            f"{kind.__name__} draws without a seed, so that it makes others each time: set its random_state"
-        )
-    return ""
+    is_known = kind.__name__ in LABEL_FREE.get(kind.__module__.partition(".")[0], ())
+    return is_known and getattr(transformer, "random_state", 0) is not None
 
 
 def coverage_of(parameters: Any) -> float | None:
@@ -237,12 +221,8 @@ def training_data_of(
     X_unlabeled: Any = None,
     *,
     groups: Any = None,
-    with_class_weight: bool = True,
-    weight_kind: str | None = None,
 ) -> TrainingData:
     """The data, checked against the columns and with the class weights of a fitted model."""
-    others: dict[str, Any] = {} if with_class_weight else {"class_weight": None}
-    others |= {} if weight_kind is None else {"weight_kind": weight_kind}
     return data_for_fit(
         model,
         model._parameters_of_set(),
@@ -252,7 +232,6 @@ def training_data_of(
         X_unlabeled=X_unlabeled,
         groups=groups,
         reset=False,
-        **others,
     )
 
 
@@ -263,11 +242,6 @@ def pose_as_fitted(model: Any, data: TrainingData) -> PosedBox:
     if not isinstance(parameters.radius, str) and model.radius_ is not None:
         rule = Multiple(model.radius_, moderation=parameters.moderation)
     return pose_by(parameters, data, rule)
-
-
-def pose_with(model: Certified, data: TrainingData, rule: RadiusRule) -> PosedBox:
-    """An uncertainty set on the features of the model with other radii, and a free marginal."""
-    return pose_by(model._parameters_of_set(), data, rule, marginal="free")
 
 
 def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A bound on an error: its value, whose error it is, how it was found and what it rests on."""
+"""A bound on the error rate: its value, whose error rate it is, and the counts behind it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.rounding import at_least, at_most
 
-# How a bound was found; "none" is the bound 1, where no other has a probability.
-HOLDOUT, AGREEMENT, RADII, MAJORITY, NONE = "holdout", "agreement", "radii", "majority", "none"
-# What every bound is about, and one for a given mixture of classes.
+# For which samples a bound holds, and one for a given mixture of classes.
 SAME_LAW = "It holds for new samples drawn like these, not for another cohort."
 SAME_CLASSES = (
     "It holds for new samples that are drawn like these class by class, also where the labels of these were "
     "chosen by design (cases and controls), and not for another cohort."
+)
+UNCHOSEN = (
+    "No setting of the method may have been chosen by their labels: pass a whole search, not its "
+    "best_estimator_."
 )
 # Of more classes the statement names their number, and the sizes of so many.
 MOST_NAMED, MOST_SIZES = 4, 8
@@ -23,153 +26,94 @@ RULE_NAMES = {"predict": "predict", "randomized": "labels drawn from predict_pro
 
 
 @dataclass(frozen=True)
-class Exceedance:
-    """An estimate of the mean excess: how much error the proof of a worst case misses on new instances.
-
-    Attributes
-    ----------
-    mean, standard_error : float
-        The estimate and its standard error.
-    upper : float
-        Its upper confidence limit, by a Gamma law with the estimated mean and variance. That is approximate,
-        and says nothing about rare excesses that are larger than any seen. Zero if there was no excess.
-    confidence : float
-        The level of ``upper``.
-    n_instances, n_exceeding : int
-        How many instances were looked at, and on how many of them there was an excess.
-    source : str
-        ``"new instances"`` or ``"cross-fitting"``.
-    """
-
-    mean: float
-    standard_error: float
-    upper: float
-    confidence: float
-    n_instances: int
-    n_exceeding: int
-    source: str
-
-
-@dataclass(frozen=True)
 class ClassLimit:
-    """How often samples of one class are misclassified at most; ``error_bound`` makes it.
+    """An upper limit of the share of a class that is misclassified; ``error_bound`` makes it.
 
     Attributes
     ----------
     label : object
         The class.
     n_test, n_errors : int
-        Samples of it that were held out, and how many of them were misclassified. No model names a class
-        that ``prevalence`` has and the data have not: all of its samples are misclassified.
+        Samples of the class that were held out, and how many of them were misclassified.
     limit : float
-        The upper limit of the share of its samples that are misclassified. With two classes ``1 - limit`` is
-        a lower limit of the sensitivity if this is the class that is looked for, else of the specificity.
-    confidence : float or None
-        The probability with which the limit holds; all of a hold-out hold at once with ``confidence`` of the
-        call. None where no probability can be stated.
+        The upper limit. With two classes ``1 - limit`` is a lower limit of the sensitivity if this is the
+        class that is looked for, else of the specificity. It is 1 where no sample of the class was held out.
+    confidence : float
+        The probability with which this limit holds, on its own.
     """
 
     label: Any
     n_test: int
     n_errors: int
     limit: float
-    confidence: float | None
+    confidence: float
 
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """An upper bound on the error of a rule for new samples; ``error_bound`` makes it.
+    """An upper confidence bound on an error rate for new samples; ``error_bound`` makes it.
 
-    ``float(...)`` of it is the bound; printed, it is the statement, and the alternatives.
+    ``float(...)`` of it is the bound. Printed, it is the statement, with the limits class by class.
 
     Attributes
     ----------
     value : float
-        The bound. With groups the error is that on a sample drawn from a new group.
-    method : str
-        How it was found: ``"holdout"``, ``"agreement"``, ``"radii"``, ``"majority"`` (always naming the most
-        common class), or ``"none"`` where no bound has a probability; ``value`` is then 1.
-    rule : str
-        Whose error: ``"predict"`` (the labels that ``predict`` names), ``"randomized"`` (labels drawn from
-        ``predict_proba``), or ``"constant"`` (always naming one class).
+        The bound, and 1 where none can be given. With groups the error rate is that for a sample drawn from
+        a new group.
     confidence : float or None
-        The probability with which it holds, together with all alternatives that have one and do not stand
-        alone. None where no probability can be stated, for the reason in ``reason``.
-    stands_alone : bool
-        Whether the probability is its own. With ``method="best"`` those of agreement, and of the majority
-        where it is not the smallest, are: they are no part of what the smallest was chosen from.
-    n_train : int or None
-        How many samples the rule was learned from; None where no training data were passed.
+        The probability with which the bound holds; None where no bound can be given, for the reason in
+        ``reason``.
+    rule : str
+        Whose error rate: ``"predict"`` (the labels that ``predict`` returns) or ``"randomized"`` (labels
+        drawn from ``predict_proba``).
+    n_errors, n_test : int
+        Errors, and samples they were counted on; of each group that was held out one.
+    n_train : int
+        How many samples the model was trained on.
     n_classes : int
         Number of classes.
-    subject, evidence, assumption, reason : str
-        Whose error it is, what shows the bound, what is taken for granted, and why no probability can be
-        stated (empty where one can), in words.
-    marginal : str or None
-        For radii ``"free"`` or ``"empirical"``: whether the distributions may move instances.
-    worst_case_error : float or None
-        For radii: the rule's certified worst case within them.
-    exceedance : Exceedance or None
-        For radii: what instances unlike those of the training data add.
-    n_errors, n_test : int or None
-        For a hold-out: errors, and samples they were counted on; of each group that was held out one. For
-        agreement: new instances that the two models name differently, and new instances.
-    model : estimator or None
-        The fitted model that it is about: for radii the one that was passed, for a hold-out one that was
-        fitted on the other samples.
     class_sizes : mapping of label to float
-        How many samples, or groups of them, the classes have: the mixture that the error is about, unless
-        there is a ``prevalence``. Empty where no data were passed.
-    is_weighted : bool
-        Whether ``class_sizes`` are sums of weights that are not all alike.
+        How many samples, or groups of them, the classes have.
+    share_not_held_out : float
+        The share of the samples (or groups) in classes of a single sample, which count as misclassified.
+    is_grouped : bool
+        Whether samples were held out by group.
+    unseen : tuple of label
+        Classes that the classifier was fitted on, and of which these data contain no sample.
     prevalence : mapping of label to float or None
-        The shares of the classes that the error is about, if they were given.
+        The shares of the classes that the error rate refers to, if they were given.
     per_class : tuple of ClassLimit
-        Limits of the model of a hold-out class by class, which hold at once. Without ``prevalence`` they are
-        a statement of their own, beside the bound.
+        Limits class by class, each with probability ``confidence`` on its own. Empty without a probability.
     predictive_values : mapping of label to float
-        With ``prevalence``: of the samples that the model of the hold-out gives a label, at least this share
-        are of that class. It holds at once with the bound and ``per_class``.
-    alternatives : tuple of ErrorBound
-        With ``method="best"``: the other bounds, those with a probability first, the smallest first.
-    left_out : mapping of str to str
-        With ``method="best"``: methods that gave no bound, and why.
+        With ``prevalence``: at least this share of the samples that are assigned to a class belong to it.
+        Each value holds with probability ``confidence`` on its own.
+    reason : str
+        Why no bound can be given; empty if one can.
+    model : estimator or None
+        The model that was trained on the samples that were not held out.
     """
 
     value: float
-    method: str
-    rule: str
     confidence: float | None
-    n_train: int | None
+    rule: str
+    n_errors: int
+    n_test: int
+    n_train: int
     n_classes: int
-    subject: str = field(repr=False, default="")
-    evidence: str = field(repr=False, default="")
-    assumption: str = field(repr=False, default="")
-    reason: str = field(repr=False, default="")
-    marginal: str | None = None
-    worst_case_error: float | None = None
-    exceedance: Exceedance | None = field(repr=False, default=None)
-    n_errors: int | None = None
-    n_test: int | None = None
-    stands_alone: bool = field(repr=False, default=False)
     class_sizes: Mapping[Any, float] = field(repr=False, default_factory=dict)
-    is_weighted: bool = field(repr=False, default=False)
+    share_not_held_out: float = field(repr=False, default=0.0)
+    is_grouped: bool = field(repr=False, default=False)
+    unseen: tuple[Any, ...] = field(repr=False, default=())
     prevalence: Mapping[Any, float] | None = field(repr=False, default=None)
     per_class: tuple[ClassLimit, ...] = field(repr=False, default=())
     predictive_values: Mapping[Any, float] = field(repr=False, default_factory=dict)
+    reason: str = field(repr=False, default="")
     model: Any = field(repr=False, compare=False, default=None)
-    alternatives: tuple[ErrorBound, ...] = field(repr=False, compare=False, default=())
-    left_out: Mapping[str, str] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def has_probability(self) -> bool:
-        """Whether it comes with a probability."""
+        """Whether a bound can be given."""
         return self.confidence is not None
-
-    @property
-    def side_by_side(self) -> tuple[ErrorBound, ...]:
-        """This bound and its alternatives, without the bound 1 of the method ``"none"``."""
-        return self.alternatives if self.method == NONE else (self, *self.alternatives)
 
     @property
     def says_nothing(self) -> bool:
@@ -180,19 +124,42 @@ class ErrorBound:
 
     @property
     def mixture(self) -> str:
-        """How common the classes are among the samples that the error is about, in words."""
+        """How common the classes are among the samples that the error rate refers to, in words."""
         if self.prevalence is not None:
             shares = [f"{100.0 * share:g}% are {label!r}" for label, share in self.prevalence.items()]
             return f"of which {_joined(shares)}"
-        if not self.class_sizes:
-            return "with the classes as common as in the training data"
         named = f"{len(self.class_sizes)} classes"
         if len(self.class_sizes) <= MOST_NAMED:
             named = _joined(map(repr, self.class_sizes))
         sizes = " : ".join(f"{size:.4g}" for size in list(self.class_sizes.values())[:MOST_SIZES])
         more = " : ..." if len(self.class_sizes) > MOST_SIZES else ""
-        weighted = ", by weight" if self.is_weighted else ""
-        return f"of {named}, as common as in these data ({sizes}{more}{weighted})"
+        return f"of {named}, as common as in these data ({sizes}{more})"
+
+    @property
+    def subject(self) -> str:
+        """Whose error rate it is, in words."""
+        return f"{RULE_NAMES[self.rule]} of the same method trained on {self.n_train} of the samples"
+
+    @property
+    def evidence(self) -> str:
+        """What was counted, in words."""
+        units = "groups" if self.is_grouped else "samples"
+        text = f"it erred on {self.n_errors} of {self.n_test} {units} held out"
+        if self.share_not_held_out:
+            text += f", and classes of a single one count as misclassified ({self.share_not_held_out:.1%})"
+        return text
+
+    @property
+    def assumption(self) -> str:
+        """What is taken for granted, in words."""
+        units = "groups" if self.is_grouped else "samples"
+        text = f"That holds for every distribution if the {units} are independent."
+        if self.is_grouped:
+            text += " The error is that on a sample drawn from a new group."
+        text += f" {UNCHOSEN}"
+        if self.unseen:
+            text += f" It leaves out samples of {listed(self.unseen)}, of which these data have none."
+        return text
 
     @property
     def scope(self) -> str:
@@ -202,43 +169,26 @@ class ErrorBound:
     @property
     def statement(self) -> str:
         """The bound in words, with its probability and what it assumes."""
-        if self.method == NONE:
-            return "No bound with a probability can be given for these data."
-        when = "If the true means lie within the radii, and the samples are as assumed"
-        if self.confidence is not None:
-            when = f"With probability at least {at_least(self.confidence, '.3g')}"
-        elif self.method != RADII:
-            when = "If all assumptions were true"
+        if self.confidence is None:
+            return f"No error bound can be given: {self.reason}."
+        level = at_least(self.confidence, ".3g")
         text = (
-            f"{when}, the error of {self.subject} is at most {at_most(self.value)} on samples "
-            f"{self.mixture}: {self.evidence}."
+            f"With probability at least {level}, the error of {self.subject} is at most "
+            f"{at_most(self.value)} on samples {self.mixture}: {self.evidence}."
         )
         if self.says_nothing and self.prevalence is None:
             text += f" Guessing one of {self.n_classes} classes is as good as this bound."
-        elif self.says_nothing and self.rule != "constant":
+        elif self.says_nothing:
             text += " Always naming the most common class errs no more than this bound; see class by class."
-        if self.reason:
-            text += f" It has no probability: {self.reason}."
         return f"{text} {self.assumption} {self.scope}"
-
-    @property
-    def confidence_per_class(self) -> float | None:
-        """The probability with which all of ``per_class`` hold at once, if there is one."""
-        levels = [one.confidence for one in self.per_class if one.n_test]
-        failing = [1.0 - level for level in levels if level is not None]
-        return round(1.0 - sum(failing), 12) if failing else None
 
     @property
     def statement_per_class(self) -> str:
         """``per_class`` and ``predictive_values`` in words; empty where there are none."""
         if not self.per_class:
             return ""
-        when, together = "if all assumptions were true", self.confidence_per_class
-        if together is not None:
-            own = "at once with the bound" if self.prevalence else "a statement of its own"
-            each, both = (at_least(level or 0.0, ".4g") for level in (self.per_class[0].confidence, together))
-            when = f"each with probability {each}, together {both}, {own}"
-        lines = [f"Class by class, for the model of the hold-out ({when}):"]
+        level = at_least(self.per_class[0].confidence, ".4g")
+        lines = [f"Class by class (each with probability {level} on its own):"]
         for one in self.per_class:
             seen = f"{one.n_errors} of {one.n_test} were" if one.n_test else "none was held out"
             lines.append(f"  {one.label!r}: at most {at_most(one.limit)} misclassified ({seen})")
@@ -259,41 +209,16 @@ class ErrorBound:
         return self.value
 
     def __str__(self) -> str:
-        others = [one for one in self.alternatives if one.has_probability and not one.stands_alone]
-        alone = [one for one in self.alternatives if one.has_probability and one.stands_alone]
-        weaker = [one for one in self.alternatives if not one.has_probability]
-        lines = [self.statement]
-        if self.per_class:
-            lines += ["", self.statement_per_class]
-        if others:
-            lines += ["", "At once, with the same probability, bounds on other errors:", *map(_line, others)]
-        if alone:
-            lines += ["", "With the same probability, each by itself:", *map(_line, alone)]
-        if weaker:
-            lines += ["", "To compare, without a probability:", *map(_line, weaker)]
-            lines += [f"  Why: {reason}." for reason in dict.fromkeys(one.reason for one in weaker)]
-        if self.left_out:
-            lines += ["", "Left out:"]
-            lines += [f"  {method}: {reason}" for method, reason in self.left_out.items()]
-        return "\n".join(lines)
+        return "\n\n".join(filter(None, (self.statement, self.statement_per_class)))
 
 
 def without_probability(bound: ErrorBound, reason: str) -> ErrorBound:
-    """The same bound where something that it takes for granted is not so; as it is without a reason."""
+    """Return the bound 1 if there is a reason against independent samples; else the bound as it is."""
     if not reason:
         return bound
-    return replace(
-        bound,
-        confidence=None,
-        reason="; ".join(filter(None, (bound.reason, reason))),
-        per_class=tuple(replace(one, confidence=None) for one in bound.per_class),
-    )
+    return replace(bound, value=1.0, confidence=None, reason=reason, per_class=(), predictive_values={})
 
 
 def _joined(words: Iterable[str]) -> str:
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _line(one: ErrorBound) -> str:
-    return f"  {at_most(one.value)}  {one.subject}: {one.evidence}"

@@ -149,8 +149,6 @@ class WorstCaseOfRule:
     upper: float
     lower: float
     affine: LinearRule
-    constant: float  # the threshold, or the mean of those of the instances
-    smallest: float  # of the thresholds that instances of the program need
     distribution: FloatArray  # of the set, on which the rule loses ``lower`` (K x n)
 
 
@@ -180,14 +178,11 @@ def largest_expected_loss(problem: Box, loss: FloatArray, start: IntArray) -> Wo
         raise KeyboardInterrupt
     # loss + scores of mu <= conjugate, so the function with coefficients -mu and that constant is above it.
     needed = np.max(loss + problem.scores_of(solution.mu), axis=0)
-    constant = problem.marginal.largest_mean(needed)
-    threshold = None if problem.marginal.is_known else constant
+    threshold = None if problem.marginal.is_known else problem.marginal.largest_mean(needed)
     return WorstCaseOfRule(
         upper=solution.upper,
         lower=min(solution.lower, solution.upper),  # equal but for rounding
         affine=LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale),
-        constant=constant,
-        smallest=float(needed.min()),
         distribution=solution.distribution,
     )
 

@@ -34,17 +34,12 @@ class PosedBox:
     instances: Instances
     radii: Radii
 
-    def with_known_marginal(self) -> PosedBox:
-        """The same set without the distributions that move instances; all must have weight."""
-        known = KnownMarginal(self.instances.weights)
-        return replace(self, problem=replace(self.problem, marginal=known))
-
-    def with_radii(self, rule: RadiusRule, *, marginal_is_known: bool | None = None) -> PosedBox:
+    def with_radii(self, rule: RadiusRule) -> PosedBox:
         """Another set on the same features: one pass for their moments in place of posing the data again."""
         old = self.problem
         (moments,) = old.features.class_moments([self.instances.p_hat])
         scaled = old.features, moments, old.scale
-        return self.like_this(scaled, self.instances, rule, marginal_is_known=marginal_is_known)
+        return self.like_this(scaled, self.instances, rule)
 
     def rule_for_labellings(self, rule: RadiusRule) -> RadiusRule:
         """The rule, with what it can share among labellings of this problem's rows."""
@@ -83,13 +78,10 @@ class PosedBox:
             posed.append(_with_radii(old.features, each, sample, empty, rule=rule, marginal=old.marginal))
         return posed
 
-    def like_this(
-        self, scaled: Scaled, instances: Instances, rule: RadiusRule, *, marginal_is_known: bool | None = None
-    ) -> PosedBox:
-        """The problem of other data, with the same coding and, unless told, knowledge of the masses."""
-        old, known = self.problem, marginal_is_known
-        known = old.marginal.is_known if known is None else known
-        return build_problem(scaled, instances, old.coding, rule, marginal_is_known=known)
+    def like_this(self, scaled: Scaled, instances: Instances, rule: RadiusRule) -> PosedBox:
+        """The problem of other data, with the same coding and knowledge of the masses."""
+        old = self.problem
+        return build_problem(scaled, instances, old.coding, rule, marginal_is_known=old.marginal.is_known)
 
 
 def pose(
@@ -116,8 +108,8 @@ def pose(
     return build_problem(scaled, instances, blocks, rule, marginal_is_known=marginal_is_known)
 
 
-def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: str = "") -> PosedBox:
-    """The problem of a ``MinimaxRiskClassifier`` with these parameters, or another marginal."""
+def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule) -> PosedBox:
+    """The problem of a ``MinimaxRiskClassifier`` with these parameters."""
     return pose(
         data,
         coding=parameters.coding,
@@ -125,7 +117,7 @@ def pose_by(parameters: Any, data: TrainingData, rule: RadiusRule, *, marginal: 
         standardize=parameters.standardize,
         fit_intercept=parameters.fit_intercept,
         copy=parameters.copy,
-        marginal_is_known=(marginal or parameters.marginal) == "empirical",
+        marginal_is_known=parameters.marginal == "empirical",
     )
 
 

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
 from minimaxrisk._utils.dask_arrays import computed, is_dask_array
-from minimaxrisk._utils.row_digests import TO_HALF, TO_SINGLE, rounded, row_digests
+from minimaxrisk._utils.row_digests import rounded, row_digests
 from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map
 from minimaxrisk.samples.validation import (
     are_numbers,
@@ -31,7 +31,6 @@ from minimaxrisk.samples.validation import (
 CHANCE = 1e-6  # duplicates are reported if any match in the table is less probable than this
 MOST_COLUMNS, MOST_ROWS = 500, 200  # from which the probability of a match is estimated
 FEWEST_COLUMNS = 2
-FEWEST_DECIMALS = 20  # a new row with as many decimals hardly equals a known row by chance
 UNITS = 10.0 ** np.arange(6, -7, -1)  # resolutions of measurements that are tried
 
 
@@ -66,15 +65,6 @@ def groups_with_duplicates(
     size = int(unit.max()) + 1
     graph = sparse.coo_array((np.ones(len(pairs)), (first, second)), shape=(size, size))
     return np.asarray(connected_components(graph, directed=False)[1][unit])
-
-
-def n_shared_rows(old: DataMatrix, new: DataMatrix) -> int:
-    """Count the rows of one table that are rows of the other, and hardly so by chance."""
-    if old.shape[1] != new.shape[1]:
-        return 0
-    dropped = TO_HALF if np.float16 in (old.dtype, new.dtype) else TO_SINGLE
-    known, (digests, n_decimals) = row_digests(old, dropped)[0], row_digests(new, dropped)
-    return int(np.count_nonzero(np.isin(digests, known) & (n_decimals >= FEWEST_DECIMALS)))
 
 
 def numbers_of(X: Any) -> DataMatrix | None:

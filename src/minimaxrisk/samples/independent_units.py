@@ -56,7 +56,7 @@ class Units:
                 "groups with samples of different labels, as matched pairs, have radii for two classes and "
                 f"coding='signed' alone, but there are {len(self.p_hat)} classes and coding={coding!r}; take "
                 "two classes at a time and coding='auto', or fit without groups, and pass groups to "
-                "error_bound with method='holdout' and as strata to permutation_test."
+                "error_bound and as strata to permutation_test."
             )
 
 

@@ -233,14 +233,6 @@ def predict_command(
             "--confidence 0.95",
         ),
     ] = 0.9,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Samples with the same entry are of one patient, of which one counts in a bound on the "
-            "error: --groups patient",
-        ),
-    ] = None,
     strict: options.Strict = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -275,7 +267,6 @@ def predict_command(
     predict_and_write(
         model,
         source,
-        groups=groups,
         only_used=only_used,
         confidence=confidence,
         strict=strict,

@@ -158,7 +158,7 @@ def read_new_samples(
     console: Console,
     *,
     only_used: bool,
-    groups: str | None,
+    groups: str | None = None,
     needs_labels: bool = True,
 ) -> NewSamples:
     """All columns of the model, or zeros in those that it does not use; gaps filled as in training."""
@@ -177,7 +177,7 @@ def read_new_samples(
         study = _with_all_columns(saved, study, columns)
     X = filled(saved.imputer, study, console)
     named = None if groups is None else study.sample_columns[groups]
-    merged = groups_of(study, groups) if needs_labels else named
+    merged = groups_of(study, groups) if needs_labels else None
     return NewSamples(saved, study, X, scaled(saved, X), columns, named, merged, is_cohort=needs_labels)
 
 

@@ -13,10 +13,9 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.rounding import percent
-from minimaxrisk.analysis.evaluation import SEED
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json
-from minimaxrisk.app.cli.new_samples import NewSamples, read_new_samples
+from minimaxrisk.app.cli.new_samples import read_new_samples
 from minimaxrisk.app.cli.options import Source
 from minimaxrisk.app.cli.stored import MOST_NAMED
 from minimaxrisk.app.files import Study
@@ -25,10 +24,7 @@ from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.training_scale import ScaleComparison
-from minimaxrisk.guarantees.certified import OWN_RADII, can
-from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
-from minimaxrisk.guarantees.statement import ErrorBound
 
 ON_SCALE = "on_training_scale"
 UNLIKE_TRAINING = "unlike the training data"
@@ -37,7 +33,7 @@ DIGITS = 4  # of probabilities
 
 @dataclass(frozen=True)
 class Predictions:
-    """One row per sample, and a bound on the error of the randomized rule where the radii allow one.
+    """One row per sample.
 
     ``labels`` are the classes with the largest ``probabilities``, and ``is_possible`` the prediction sets.
     Without a calibrated decision both are None, and the labels are those of the classifier's own rule.
@@ -50,7 +46,6 @@ class Predictions:
     is_possible: np.ndarray | None
     classes: np.ndarray
     scale: ScaleComparison | None
-    bound: ErrorBound | None
 
     def as_csv(self) -> str:
         """Four digits of all probabilities; JSON has those of draws in full."""
@@ -94,10 +89,7 @@ class Predictions:
             ON_SCALE: nothing if self.scale is None else (~self.scale.differs).tolist(),
         }
         rows = zip(*columns.values(), strict=True)
-        return {
-            "predictions": [dict(zip(columns, row, strict=True)) for row in rows],
-            "error_bound": self.bound and self.bound.value,
-        }
+        return {"predictions": [dict(zip(columns, row, strict=True)) for row in rows]}
 
     def _by_class(self, table: np.ndarray) -> list[dict[str, float]]:
         names = [str(label) for label in self.classes]
@@ -108,7 +100,6 @@ def predict_and_write(
     model: Path,
     source: Source,
     *,
-    groups: str | None,
     only_used: bool,
     confidence: float,
     strict: bool,
@@ -117,7 +108,7 @@ def predict_and_write(
     console: Console,
 ) -> None:
     """Predict, with notes on how far the predictions can be trusted."""
-    new = read_new_samples(model, source, console, only_used=only_used, groups=groups, needs_labels=False)
+    new = read_new_samples(model, source, console, only_used=only_used, needs_labels=False)
     study, classifier, features = new.study, new.saved.classifier, new.features
     scale, found_in_values = new.compared(strict=strict, undone="No predictions were written")
     console.report(found_in_values)
@@ -135,12 +126,9 @@ def predict_and_write(
         is_possible=decided.is_possible,
         classes=classifier.classes_,
         scale=scale,
-        bound=_bound(new, scale, known, console),
     )
     if study.y is not None:
         console.note(_comparison(new.saved, study, found.labels))
-    if found.bound is not None:
-        console.say(found.bound.statement)
     text = as_json(found.as_dict() | console.told()) if json else found.as_csv()
     if out is None:
         typer.echo(text, nl=json)
@@ -176,46 +164,6 @@ def _already_known(study: Study, known: np.ndarray) -> Finding:
         samples=tuple(names),
         rows=tuple(np.flatnonzero(known).tolist()),
         numbers={"n_samples": n_known},
-    )
-
-
-def _bound(
-    new: NewSamples, scale: ScaleComparison | None, known: np.ndarray, console: Console
-) -> ErrorBound | None:
-    """A bound on the error for samples like these, where the radii allow one and the scale agrees.
-
-    Training samples do not exceed their own bounds: a bound for new samples needs new samples. Of those that
-    belong together one counts.
-    """
-    classifier = new.saved.classifier
-    if not can(classifier, OWN_RADII) or classifier._final().coverage_ is None:
-        return None
-    taken = ~known
-    if scale is not None and not scale.agrees:
-        if scale.whole:
-            return None
-        taken &= ~scale.differs
-        console.note("The bound on the error is about the samples on the scale of the training data alone.")
-    rows = np.flatnonzero(taken)
-    groups = None if new.groups is None else new.groups[rows]
-    n_independent = len(rows) if groups is None else len(set(groups))
-    if not n_independent:
-        return None
-    if n_independent < 2:
-        one = "sample" if groups is None else "group"
-        console.note(
-            f"No bound on the error is given: a single new {one} does not show how much new {one}s differ "
-            "from the training data. The prediction does not depend on that."
-        )
-        return None
-    return error_bound(
-        classifier,
-        method="radii",
-        rule="randomized",
-        X_new=new.features[rows],
-        groups_new=groups,
-        confidence=classifier.confidence,
-        random_state=SEED,
     )
 
 

@@ -54,12 +54,7 @@ COMMAND_LINE = Advice(
     few_features="--features few",
     rivals="--compare",
     guarantee="leave out --no-guarantee",
-    new_samples="minimaxrisk predict",
-)
-# What --json tells about each bound for new samples.
-OF_BOUND = (
-    *("value", "method", "rule", "marginal", "n_train", "has_probability", "stands_alone"),
-    *("reason", "assumption", "statement"),
+    new_samples="--guarantee",
 )
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
@@ -286,14 +281,16 @@ def _features_as_json(table: FeatureTable, classes: Sequence[str]) -> list[dict[
 
 def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
     return {
-        "value": found.value,
+        "value": found.value if found.has_probability else None,
         "confidence": found.confidence,
+        "reason": found.reason or None,
         "statement": found.statement,
+        "assumption": found.assumption,
+        "rule": found.rule,
+        "n_train": found.n_train,
         "prevalence": found.prevalence and {str(label): share for label, share in found.prevalence.items()},
         "per_class": [asdict(one) | {"label": str(one.label)} for one in found.per_class],
         "predictive_values": {str(label): value for label, value in found.predictive_values.items()},
-        "bounds": [{name: getattr(one, name) for name in OF_BOUND} for one in found.side_by_side],
-        "left_out": dict(found.left_out),
     }
 
 

@@ -46,7 +46,7 @@ class Advice:
     rivals: str = "has_rivals=True"
     few_features: str = "MinimaxRiskClassifierCV()"
     guarantee: str = "pass guarantee=True"
-    new_samples: str = "error_bound(model, X, y, X_new=X_new)"
+    new_samples: str = "error_bound(model, X, y)"
 
 
 PYTHON = Advice()
@@ -131,11 +131,7 @@ def _beyond_training(findings: Findings, advice: Advice) -> str:
     who = "For other samples it can be larger"
     if verdict.knows_instances(findings):
         who = "R* was made small on these instances, so it is usually larger on new ones"
-    if findings.radius.coverage is None:
-        who += f"; for a model fitted with a named radius such as {advice.covering_radius},"
-    else:
-        who += ":"
-    return f"{who} {advice.new_samples} bounds the error for new samples."
+    return f"{who}: {advice.new_samples} bounds the error for new samples."
 
 
 def _outside(findings: Findings) -> str:
@@ -302,7 +298,7 @@ def what_to_try(findings: Findings, advice: Advice) -> list[str]:
 
 
 def about_best_bound(findings: Findings, advice: Advice) -> list[str]:
-    """The smallest bound for new samples, and limits class by class."""
+    """The error bound, and limits class by class."""
     if verdict.veto(findings) is not None:
         return [f"{capital(verdict.NO_BOUND)}."]
     if findings.guarantee is None:
@@ -321,34 +317,16 @@ def _has_many(findings: Findings) -> bool:
 
 
 def about_guarantee(findings: Findings, advice: Advice) -> list[str]:
-    """How the bounds for new samples come about, and which of them hold."""
+    """What the error bound assumes, or why there is none."""
     found = findings.guarantee
     if found is None:
         return [f"Not computed: {advice.guarantee} to add it."]
-    best = verdict.bound_with_confidence(findings)
-    left_out = [f"Left out, {kind}: {reason}" for kind, reason in found.left_out.items()]
-    if best is None:
-        without = dict.fromkeys(one.reason for one in found.side_by_side)
-        return [
-            "No bound on the error for new samples comes with a confidence.",
-            *(f"Without a confidence: {reason}." for reason in without),
-            *left_out,
-        ]
-    level = findings.radius.confidence if found.confidence is None else found.confidence
-    texts = [
-        "Bounds on the error for new samples, the smallest first. Those with a confidence, but for those by "
-        f"themselves, hold all at once with {percent(level)} confidence, so you may pick the smallest: the "
-        f"{percent(1.0 - level)} is split among them in advance. They are about different classifiers: a "
-        f"hold-out bounds the error of one trained on the samples that were not held out. They hold "
-        f"{verdict.mixture(best)}.",
-        " ".join([f"The smallest: {best.assumption} {best.scope}", *verdict.says_little(findings)]),
-    ]
+    if found.confidence is None:
+        return [f"No error bound can be given: {found.reason}."]
+    texts = [" ".join([found.assumption, found.scope, *verdict.says_little(findings)])]
     texts += _by_class(findings) if _has_many(findings) else []
-    for reason in dict.fromkeys(one.reason for one in found.side_by_side if not one.has_probability):
-        texts.append(f"Without a confidence, for comparison: {reason}.")
-    texts += left_out
     if findings.fit.class_weight:
-        texts.append("These errors count every sample alike, without the weights of classes.")
+        texts.append("This error counts every sample alike, without the weights of classes.")
     return texts
 
 

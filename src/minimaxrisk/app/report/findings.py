@@ -23,7 +23,7 @@ from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
-from minimaxrisk.guarantees.statement import HOLDOUT, ErrorBound
+from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,
@@ -642,13 +642,10 @@ class HeldOut(NamedTuple):
 
 
 def held_out_of(guarantee: ErrorBound | None) -> HeldOut | None:
-    """The counts behind the bounds for new samples, if one of these is of a hold-out."""
-    for one in () if guarantee is None else (guarantee, *guarantee.alternatives):
-        if one.method == HOLDOUT and one.n_errors is not None:
-            assert one.n_test is not None  # it comes with the errors
-            assert one.n_train is not None  # bounds beside each other come from training data
-            return HeldOut(one.n_errors, one.n_test, one.n_train)
-    return None
+    """Return the counts behind the error bound."""
+    if guarantee is None:
+        return None
+    return HeldOut(guarantee.n_errors, guarantee.n_test, guarantee.n_train)
 
 
 # Classes named of each kind; a column of a table has no room for more.

@@ -141,13 +141,11 @@ def _bound(findings: Findings) -> Entry:
         return Entry(name, "–", verdict.NO_BOUND)
     if best is None:
         is_missing = findings.guarantee is None
-        return Entry(name, "–", NOT_COMPUTED if is_missing else "no bound comes with a confidence")
+        return Entry(name, "–", NOT_COMPUTED if is_missing else "no error bound can be given")
     assert best.confidence is not None
-    whose = verdict.whose_error(findings, best).removeprefix(f"{verdict.PREDICT} for ")
+    whose = verdict.whose_error(best).removeprefix(f"{verdict.PREDICT} for ")
     text = f"error for new samples, with {percent(best.confidence)} confidence, for {whose}"
-    if best.rule == "constant":
-        text += ", which says nothing about the features"
-    elif verdict.is_guarantee_empty(findings):
+    if verdict.is_guarantee_empty(findings):
         text += ": too few samples to prove what the left-out ones suggest"
     return Entry(name, at_most(best.value, ".1%"), text)
 

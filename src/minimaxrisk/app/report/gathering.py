@@ -73,7 +73,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
-from minimaxrisk.guarantees.statement import RADII, ErrorBound
+from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
@@ -414,7 +414,7 @@ def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorB
     with warnings.catch_warnings():
         # Folds that choose a radius within parts of the data are our choice: a reader cannot act upon it.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        found = error_bound(
+        return error_bound(
             learner,
             fit.X,
             fit.y,
@@ -423,7 +423,6 @@ def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorB
             confidence=confidence,
             random_state=wanted.random_state,
         )
-    return replace(found, left_out={name: why for name, why in found.left_out.items() if name != RADII})
 
 
 def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBound | None:
@@ -434,9 +433,7 @@ def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBoun
     clock.begin("guarantee")
     if not isinstance(found, ErrorBound):
         found = bound_for_new_samples(subject.fit, subject.learner, wanted)
-    # Findings are numbers: the models behind the bounds are left out.
-    alternatives = tuple(replace(one, model=None) for one in found.alternatives)
-    return replace(found, model=None, alternatives=alternatives)
+    return replace(found, model=None)  # findings are numbers
 
 
 def _setting(value: Any) -> str:

@@ -276,7 +276,6 @@ def render_report(findings: Findings, provenance: Provenance) -> str:
         time_facts=tables.time_facts(findings, provenance.seconds),
         rate_table=tables.rate_table(findings),
         class_table=tables.class_table(findings),
-        guarantee_table=tables.guarantee_table(findings),
         set_table=tables.set_table(findings),
         probability_table=tables.probability_table(findings),
         rival_table=None if findings.rivals is None else tables.rival_table(findings.rivals),

@@ -16,14 +16,11 @@ from urllib.parse import quote
 
 import numpy as np
 
-from minimaxrisk._utils.rounding import at_most, percent
 from minimaxrisk.analysis.cross_validation import ProbabilityBand
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.report.findings import ComparedClassifier, FeatureTable, Findings, Rivals
 from minimaxrisk.app.report.phrases import count, isolate, share
-from minimaxrisk.app.report.verdict import shown_by, whose_error
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, UNLIKE, UNSURE
-from minimaxrisk.guarantees.statement import ErrorBound
 
 SITES = {
     "ncbi": "https://www.ncbi.nlm.nih.gov/gene/?term={}%5Bsym%5D",
@@ -344,28 +341,6 @@ def suspect_table(findings: Findings) -> PageTable:
             "predicted when left out": lambda one: one.predicted_when_left_out or "not computed",
         },
     )
-
-
-def guarantee_table(findings: Findings) -> PageTable | None:
-    found = findings.guarantee
-    if found is None or not found.side_by_side:
-        return None
-    return table_of(
-        "Bounds for new samples",
-        found.side_by_side,
-        {
-            "error of": lambda one: whose_error(findings, one),
-            "at most": lambda one: at_most(one.value, ".3f"),
-            "confidence": _confidence,
-            "because": lambda one: shown_by(findings, one),
-        },
-    )
-
-
-def _confidence(one: ErrorBound) -> str:
-    if one.confidence is None:
-        return "not stated"
-    return percent(one.confidence) + (" by itself" if one.stands_alone else "")
 
 
 def time_facts(findings: Findings, before: Mapping[str, float]) -> list[tuple[str, str]]:

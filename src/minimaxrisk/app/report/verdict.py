@@ -17,7 +17,7 @@ from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import capital, count, listed, quoted, shortened
 from minimaxrisk.checks.findings import open_conditions, veto_text
-from minimaxrisk.guarantees.statement import HOLDOUT, NONE, RULE_NAMES, ErrorBound
+from minimaxrisk.guarantees.statement import RULE_NAMES, ErrorBound
 
 PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
 # What R* is where nothing says that the true means lie within the radii.
@@ -54,7 +54,7 @@ def says_nothing(findings: Findings) -> bool:
 
 
 def is_guarantee_empty(findings: Findings) -> bool:
-    """Whether the best bound for new samples is no smaller than the error of predicting one class."""
+    """Whether the error bound is no smaller than the error of predicting one class."""
     best = bound_with_confidence(findings)
     if best is None or best.prevalence is not None:
         return best is not None and best.says_nothing
@@ -62,9 +62,9 @@ def is_guarantee_empty(findings: Findings) -> bool:
 
 
 def bound_with_confidence(findings: Findings) -> ErrorBound | None:
-    """The tightest bound for new samples that has a confidence, if there is one."""
+    """The error bound, if one can be given."""
     found = findings.guarantee
-    return None if found is None or found.method == NONE or not found.has_probability else found
+    return found if found is not None and found.has_probability else None
 
 
 def noise_verdict(findings: Findings) -> str:
@@ -303,48 +303,31 @@ WEIGHTED = {
 
 
 def best_bound(findings: Findings, digits: int = 3) -> str:
-    """The tightest bound for new samples, and whether it says anything."""
+    """The error bound, and whether it says anything."""
     best = bound_with_confidence(findings)
-    if best is None:
-        return "no bound on the error for new samples comes with a confidence."
-    assert best.confidence is not None
+    if best is None or best.confidence is None:
+        return "no error bound can be given."
     text = (
-        f"with {percent(best.confidence)} confidence, the error of {whose_error(findings, best)} is at most "
-        f"{at_most(best.value, f'.{digits}f')} {mixture(best)}: {shown_by(findings, best)}."
+        f"with {percent(best.confidence)} confidence, the error of {whose_error(best)} is at most "
+        f"{at_most(best.value, f'.{digits}f')} {mixture(best)}: {best.evidence}."
     )
     return " ".join([text, *says_little(findings)])
 
 
 def says_little(findings: Findings) -> list[str]:
-    """Why the tightest bound says nothing, where it does."""
+    """Why the error bound says nothing, where it does."""
     best = bound_with_confidence(findings)
     if best is None or not is_guarantee_empty(findings):
         return []
-    if best.rule == "constant":
-        return ["No smaller bound was found for a classifier, so this says nothing about the features."]
     if best.prevalence is not None:
         name, error = most_common(findings)
         return [f"Always predicting {quoted(name)} errs no more than that: for {error:.1%}."]
     return [f"{capital(majority_claim(findings))}, so this bound says nothing."]
 
 
-def whose_error(findings: Findings, one: ErrorBound) -> str:
+def whose_error(one: ErrorBound) -> str:
     """What a bound is about."""
-    if one.rule == "constant":
-        shares = one.prevalence or dict(zip(findings.data.classes, findings.data.class_sizes, strict=True))
-        return f"always predicting {quoted(str(max(shares, key=lambda label: shares[label])))}"
-    if one.method == HOLDOUT:
-        assert one.n_train is not None  # bounds beside each other come from training data
-        return f"{RULE_NAMES[one.rule]} for the same method trained on {count(one.n_train, 'sample')}"
-    return f"{RULE_NAMES[one.rule]} for this model"
-
-
-def shown_by(findings: Findings, one: ErrorBound) -> str:
-    """The evidence for a bound."""
-    if one.rule != "constant" or one.prevalence is not None:
-        return one.evidence
-    data = findings.data
-    return f"{data.n_samples - max(data.class_sizes):,} of {data.n_samples:,} samples are of other classes"
+    return f"{RULE_NAMES[one.rule]} for the same method trained on {count(one.n_train, 'sample')}"
 
 
 def mixture(one: ErrorBound) -> str:
@@ -361,8 +344,8 @@ TERMS = (", the sensitivity", ", the specificity")
 
 def by_class(findings: Findings) -> list[str]:
     """Limits class by class in the words of a clinic, of two classes the one that is looked for first."""
-    found = findings.guarantee
-    if found is None or found.confidence_per_class is None:
+    found = bound_with_confidence(findings)
+    if found is None or found.confidence is None:
         return []
     texts, classes = [], list(found.per_class)
     if is_pair := len(classes) == 2:
@@ -375,7 +358,5 @@ def by_class(findings: Findings) -> list[str]:
         if one.label in found.predictive_values:
             value, name = found.predictive_values[one.label], quoted(str(one.label))
             texts.append(f"of those called {name} at least {at_least(value, '.1%')} are (predictive value);")
-    own = "a statement of its own" if found.prevalence is None else "at once with the bound above"
-    confidence = percent(found.confidence_per_class)
-    texts.append(f"all with {confidence} confidence, {own}, for the classifier of the hold-out.")
+    texts.append(f"each with {percent(found.confidence)} confidence, for the classifier of the hold-out.")
     return texts
