@@ -7,6 +7,7 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.posed_fit import PosedFit
+    from minimaxrisk.guarantees.reliable_features import ReliableFeatures
     from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound, Exceedance
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
@@ -18,6 +19,7 @@ __all__ = [
     "Exceedance",
     "FalseSelectionBounds",
     "PosedFit",
+    "ReliableFeatures",
     "WorstCase",
 ]
 
@@ -28,6 +30,7 @@ _MODULE_OF = {
     "Exceedance": "statement",
     "FalseSelectionBounds": "false_selections",
     "PosedFit": "posed_fit",
+    "ReliableFeatures": "reliable_features",
     "WorstCase": "worst_case",
 }
 __getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)
