@@ -59,9 +59,7 @@ LEARNERS = [
     RandomForestClassifier(20, random_state=0),
     make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000)),
     GridSearchCV(LogisticRegression(max_iter=5000), {"C": [0.01, 1.0]}, cv=3),
-    MinimaxRiskEnsembleClassifier(
-        n_estimators=4, certify=False, complementary=True, subsample=0.5, random_state=0
-    ),
+    MinimaxRiskEnsembleClassifier(n_estimators=8, certify=False, subsample=0.4, random_state=0),
 ]
 
 

@@ -259,8 +259,6 @@ def is_supported(model, function, wrapping, mode):
         return False  # a file may hold one that was fitted without a certificate
     if function == "error_bound" and mode == "weights" and not (has_proof and wrapping == "alone"):
         return False  # a hold-out is all that other classifiers and pipelines have
-    if function == "StabilityDisplay" and not inner.get_params().get("complementary", True):
-        return False  # without pairs of halves there are no bounds on false selections
     return not {(function, wrapping), (function, mode)} & REFUSED
 
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.posed_fit import PosedFit
     from minimaxrisk.guarantees.reliable_features import ReliableFeatures
     from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound, Exceedance
@@ -17,7 +16,6 @@ __all__ = [
     "ClassLimit",
     "ErrorBound",
     "Exceedance",
-    "FalseSelectionBounds",
     "PosedFit",
     "ReliableFeatures",
     "WorstCase",
@@ -28,7 +26,6 @@ _MODULE_OF = {
     "ClassLimit": "statement",
     "ErrorBound": "statement",
     "Exceedance": "statement",
-    "FalseSelectionBounds": "false_selections",
     "PosedFit": "posed_fit",
     "ReliableFeatures": "reliable_features",
     "WorstCase": "worst_case",
