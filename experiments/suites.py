@@ -116,8 +116,7 @@ has none of it.
 `bootstrap` and `bonferroni` are the radius rules that come with a coverage; a plain number s, such as the
 paper's s = 1, comes with none. The guaranteed error is the worst case over the set plus an upper confidence
 limit on what instances unlike those of the training data add (`error_bound`). The last two items are
-about what goes with it: R* over all radii, and how many of the columns that stability selection keeps are
-false.
+about what goes with it: R* over all radii, and how many features of a list are related to the class.
 """
 
 ACCURACY_INTRODUCTION = """\

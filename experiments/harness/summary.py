@@ -71,7 +71,10 @@ def older_note(item: Item, reasons: Sequence[str]) -> str:
 def report_again(folder: Path, item: Item) -> tuple[Report, Settings, Sources]:
     """What the item reports on its CSV, and the settings beside it."""
     chosen = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    settings = Settings(**{name: _tuples(value) for name, value in chosen["settings"].items()})
+    known = asdict(Settings())  # a setting may have gone since
+    settings = Settings(
+        **{name: _tuples(value) for name, value in chosen["settings"].items() if name in known}
+    )
     sources = Sources(*map(tuple, chosen["sources"].values()))
     return item.report(settings, sources, read_csv(folder / f"{item.name}.csv")), settings, sources
 
