@@ -8,7 +8,6 @@ from experiments.accuracy import errors, narrow, simulated
 from experiments.guarantees import (
     coverage,
     false_alarms,
-    false_selections,
     headline,
     matched_pairs,
     misuse,
@@ -20,6 +19,7 @@ from experiments.guarantees import (
     radii_and_truth,
     radius_rules,
     rejections,
+    reliable_lists,
     several_classes,
 )
 from experiments.harness.reporting import Item
@@ -46,7 +46,7 @@ GUARANTEE_ITEMS = _by_name(
     permutation_time.ITEM,
     radius_rules.ITEM,
     path_and_fits.ITEM,
-    false_selections.ITEM,
+    reliable_lists.ITEM,
     misuse.ITEM,
     false_alarms.ITEM,
     matched_pairs.ITEM,

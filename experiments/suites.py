@@ -115,6 +115,7 @@ has none of it.
 
 `bootstrap` is the radius rule that comes with a coverage; a plain number s, such as the paper's s = 1, comes
 with none. `error_bound` is a hold-out: its bound concerns the same method, trained on half of the samples.
+The last items are R* over all radii, and how many features of a list are related to the class.
 """
 
 ACCURACY_INTRODUCTION = """\

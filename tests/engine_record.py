@@ -215,7 +215,11 @@ def ensemble(options: Mapping[str, Any], **parameters: Any) -> Task:
         parameters_of_all = {"n_estimators": 6, "gap_tol": 1e-9, "random_state": 0} | parameters
         model = MinimaxRiskEnsembleClassifier(estimator, **parameters_of_all)
         model.fit(data.X, data.y, **data.more)
-        numbers = [model.oob_error_, float(np.nanmean(model.oob_proba_[:, 0])), model.average_selected_]
+        numbers = [
+            model.oob_error_,
+            float(np.nanmean(model.oob_proba_[:, 0])),
+            float(model.selection_frequencies_.sum()),
+        ]
         return replace(bounds_of(model, data), numbers=[float(number) for number in numbers])
 
     return task
@@ -650,7 +654,7 @@ def batch_cases() -> Iterator[Case]:
     yield case("permuted ball 3", three, permutations(MinimaxRiskKernelClassifier("rbf"), 9))
     task = permutations(plain())
     yield case("permutations Colon", partial(stored_set, "Colon"), task, needs="Colon")
-    task = ensemble({}, complementary=True, subsample=0.5)
+    task = ensemble({}, subsample=0.5)
     yield case("ensemble halves", two, task, slack=1e-4)
     there, library = partial(contained, "array_api_strict", 2), "array_api_strict"
     yield case("permutations strict", there, permutations(plain(), 5), needs=library)

@@ -74,9 +74,8 @@ class Settings:
     time_repetitions: int = 3
     # Path: radii from the smallest to the largest.
     path_radii: int = 20
-    # Stability selection: halves of the samples, and simulated studies.
-    stability_subsamples: int = 100
-    stability_repetitions: int = 20
+    # Reliable features: simulated studies of each distribution and size.
+    reliable_studies: int = 500
     # Accuracy: how often the folds are drawn anew.
     accuracy_repetitions: int = 2
     # Benchmark: fits per rival and problem, fewer if they take longer than so many seconds together; seconds
@@ -153,11 +152,6 @@ class Settings:
             )
         if self.path_radii < 2:
             raise ValueError(f"path_radii must be at least 2, one for each end, got {self.path_radii}.")
-        if self.stability_subsamples % 2:
-            raise ValueError(
-                "stability_subsamples must be even, since halves come in pairs, got "
-                f"{self.stability_subsamples}."
-            )
 
 
 # What a caller may set, and the defaults.
@@ -200,8 +194,7 @@ QUICK = Settings(
     data_permutations=39,
     time_repetitions=1,
     path_radii=5,
-    stability_subsamples=20,
-    stability_repetitions=3,
+    reliable_studies=3,
     accuracy_repetitions=1,
     fit_repetitions=2,
     fit_seconds=2.0,

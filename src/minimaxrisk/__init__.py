@@ -17,6 +17,7 @@ proof.
 ``ClippedScaler``                         tames outliers
 ``PredictionSets``                        labels that cannot be excluded, and probabilities
 ``error_bound``, ``permutation_test``     how often it errs at most; what noise would do
+``reliable_features``                     how many features of a list are related to the class, at least
 ``evaluate``                              this model on samples that it has not seen
 ``verify``, ``worst_case``                check a certificate; bound another rule
 ``check_data``, ``check_batches``         data checks
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from minimaxrisk.estimators.prediction_sets import PredictionSets
     from minimaxrisk.estimators.selector import MinimaxRiskSelector
     from minimaxrisk.guarantees.error_bound import error_bound
+    from minimaxrisk.guarantees.reliable_features import reliable_features
     from minimaxrisk.guarantees.verification import verify
     from minimaxrisk.guarantees.worst_case import worst_case
 
@@ -74,6 +76,7 @@ __all__ = [
     "inspection",
     "minimax_risk_path",
     "permutation_test",
+    "reliable_features",
     "solvers",
     "training_scale",
     "verify",
@@ -96,6 +99,7 @@ _MODULE_OF = {
     "evaluate": "analysis.evaluation",
     "minimax_risk_path": "analysis.minimax_risk_path",
     "permutation_test": "analysis.permutation_test",
+    "reliable_features": "guarantees.reliable_features",
     "training_scale": "analysis.data",
     "verify": "guarantees.verification",
     "worst_case": "guarantees.worst_case",

@@ -15,6 +15,7 @@ from minimaxrisk._utils.rounding import at_most, outward
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import ClassRates, Rate, looked_for, rates_of
+from minimaxrisk.app.report.explanations import about_features
 from minimaxrisk.app.report.first_screen import (
     N_FEATURES,
     N_SAMPLES,
@@ -158,8 +159,9 @@ def test_a_class_that_is_never_predicted_has_no_predictive_value():
 
 
 def test_a_single_feature_of_very_many_is_asked_about(two):
-    assert about_top_features(two) == f"{two.fit.n_selected} of 120 features are used."
-    lone = replace(two, fit=replace(two.fit, n_selected=1))
+    unknown = replace(two, related=None)
+    assert about_top_features(unknown) == f"{two.fit.n_selected} of 120 features are used."
+    lone = replace(unknown, fit=replace(two.fit, n_selected=1))
     assert about_top_features(lone).startswith("1 of 120 features is used. One, of so many: is it a measur")
     page = render_report(lone, Provenance("fit", "x.csv", "class", "1", {}))
     assert '<p class="alarm">1 of 120 features' in page
@@ -168,6 +170,16 @@ def test_a_single_feature_of_very_many_is_asked_about(two):
     leak = Finding("dominant-feature", "Found.", "Leave it out.", columns=lone.features.names[:1])
     without = about_top_features(replace(lone, warnings=(replace(leak, columns=()),)))
     assert about_top_features(replace(lone, warnings=(leak,))) != without == about_top_features(lone)
+
+
+def test_related_features_are_counted(two):
+    found = two.related
+    n = two.features.n_selected
+    assert (found.confidence, found.n_permutations, len(found.of_first)) == (0.95, 499, min(n, 30) + 1)
+    assert 0 == found.of_first[0] < found.of_first[-1] <= found.of_selected <= n
+    which = "the first 8" if n > 8 else "them"
+    assert f"{found.of_first[min(n, 8)]} of {which}" in about_top_features(two)
+    assert f"{found.of_selected} of the {n} selected" in about_features(two)
 
 
 def test_the_methods_have_what_a_paper_needs(two):

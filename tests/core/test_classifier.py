@@ -107,7 +107,7 @@ def test_probabilities_follow_the_rule_with_the_stored_threshold(wide):
     [
         MinimaxRiskClassifier(),
         MinimaxRiskClassifierCV(radii=[1.0, 1.1], cv=2),
-        MinimaxRiskEnsembleClassifier(n_estimators=2, subsample=0.5, complementary=True, ball=False),
+        MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, ball=False),
     ],
 )
 def test_logarithms_of_zeros_come_with_a_warning(wide, estimator):

@@ -200,7 +200,7 @@ def test_prediction_reads_only_columns_that_are_used(study, expected, small_bloc
 
 
 def test_an_ensemble_predicts_some_rows_at_a_time(study, small_blocks):
-    options = {"n_estimators": 4, "complementary": True, "subsample": 0.5, "random_state": 0, "ball": False}
+    options = {"n_estimators": 8, "subsample": 0.4, "random_state": 0, "ball": False}
     model = MinimaxRiskEnsembleClassifier(certify=False, **options).fit(*study)
     X = Watched(study[0], (10, 1))
     found = model.predict_proba(X)
@@ -268,7 +268,7 @@ def test_much_work_is_told_of_before_it_begins(monkeypatch, n, d, chunks, says):
     [
         MinimaxRiskClassifier(),
         MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2),
-        MinimaxRiskEnsembleClassifier(n_estimators=2, subsample=0.5, complementary=True, random_state=0),
+        MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0),
     ],
 )
 def test_a_fit_warns_once_before_it_begins(study, monkeypatch, model):

@@ -221,7 +221,7 @@ def test_predictions_stay_lazy(in_memory):
     random = MinimaxRiskClassifier(deterministic=False, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(random.predict(data).compute(), random.predict(X))
     ensemble = MinimaxRiskEnsembleClassifier(
-        n_estimators=2, subsample=0.5, complementary=True, certify=False, random_state=0
+        n_estimators=8, subsample=0.4, certify=False, random_state=0
     ).fit(X, Y)
     np.testing.assert_allclose(ensemble.predict_proba(data).compute(), ensemble.predict_proba(X))
     chosen = MinimaxRiskClassifierCV(radii=[0.7, 2.0], cv=2).fit(X, Y)

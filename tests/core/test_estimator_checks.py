@@ -46,7 +46,6 @@ ESTIMATORS = [
         MinimaxRiskClassifier(marginal="empirical"),
         n_estimators=2,
         subsample=0.5,
-        complementary=True,
     ),
     MinimaxRiskEnsembleClassifier(n_estimators=3, subsample=0.5),
     MinimaxRiskKernelClassifier(),

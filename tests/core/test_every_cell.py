@@ -247,8 +247,6 @@ def is_supported(model, function, wrapping, mode):
         return False
     if PROOF in NEEDS.get(function, ()) and not has_proof and function != "save_model":
         return False  # a file may hold one that was fitted without a certificate
-    if function == "StabilityDisplay" and not inner.get_params().get("complementary", True):
-        return False  # without pairs of halves there are no bounds on false selections
     return not {(function, wrapping), (function, mode)} & REFUSED
 
 

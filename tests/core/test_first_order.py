@@ -185,9 +185,8 @@ def test_the_classifier_and_what_is_built_on_it():
     assert fast.worst_case_error_lower_ <= test.statistic <= fast.worst_case_error_ + 1e-2
     ensemble = MinimaxRiskEnsembleClassifier(
         MinimaxRiskClassifier("first-order"),
-        n_estimators=4,
-        subsample=0.5,
-        complementary=True,
+        n_estimators=8,
+        subsample=0.4,
         gap_tol=1e-2,
         certify=False,
         random_state=0,

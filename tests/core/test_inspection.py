@@ -28,7 +28,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis import PermutationTestResult
 from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
-from minimaxrisk.guarantees import FalseSelectionBounds, PosedFit
+from minimaxrisk.guarantees import PosedFit
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.left_out import LeftOutScores
 from minimaxrisk.inspection import (
@@ -62,7 +62,6 @@ def selector():
     selector = MinimaxRiskSelector(stability=True, n_subsamples=10, random_state=0)
     selector.fit(np.random.default_rng(0).standard_normal((20, 6)) + labels[:, None], labels)
     selector.selection_frequencies_ = np.array([0.1, 0.9, 0.0, 0.6, 0.3, 1.0])
-    selector.false_selection_bounds_ = FalseSelectionBounds(0.6, 0.5, 1.25, 0.5)
     return selector
 
 
@@ -246,20 +245,18 @@ def test_selection_frequencies(pyplot, selector):
     np.testing.assert_array_equal(display.artists_["threshold"].get_xdata(), [0.6, 0.6])
     title = display.ax_.get_title(loc="left")
     assert "3 of 6 features" in title
-    assert "at most 1.25 (Meinshausen" in title
-    assert "at most 0.5 (Shah" in title
+    strict = StabilityDisplay.from_estimator(selector, threshold=0.95)
+    assert (strict.threshold, strict.n_selected) == (0.95, 1)
 
 
-def test_fewer_frequencies_with_names_and_without_a_bound(pyplot, selector):
+def test_fewer_frequencies_with_names(pyplot, selector):
     selector.feature_names_in_ = np.array(list("abcdef"), dtype=object)
-    selector.false_selection_bounds_ = FalseSelectionBounds(0.6, 0.5, np.inf, 0.5)
     display = StabilityDisplay.from_estimator(selector, max_features=2).plot()
     assert row_names(display.ax_) == ["f", "b"]
     given = StabilityDisplay.from_estimator(selector, max_features=2, feature_names=list("uvwxyz"))
     assert given.names == ["z", "v"]
     with pytest.raises(ValueError, match="feature_names must hold 6 names, got 1"):
         StabilityDisplay.from_estimator(selector, feature_names=["u"])
-    assert "no bound (Meinshausen" in display.ax_.get_title(loc="left")
     assert "3 of 6 features" in display.ax_.get_title(loc="left")
 
 
@@ -595,7 +592,7 @@ def test_models_of_another_kind_are_refused(make, cancer):
 
 def test_a_selector_without_stability_is_refused(cancer):
     selector = MinimaxRiskSelector().fit(*cancer)
-    with pytest.raises(ValueError, match="this fit has none; fit MinimaxRiskSelector with stability=True"):
+    with pytest.raises(ValueError, match="needs selection_frequencies_"):
         StabilityDisplay.from_estimator(selector)
 
 

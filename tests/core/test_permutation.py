@@ -175,7 +175,7 @@ def test_a_fit_that_is_decided_stops_and_proves_its_decision(wide, n_classes, dt
     y = y if n_classes == 3 else np.arange(len(y)) % 2
     sample = permutation_module._Sample.check(X.astype(dtype), y, None, None, None)
     bounds_of = permutation_module._bounds_of(MinimaxRiskClassifier(), sample)
-    orders = sample.permutations(3, 0)
+    orders = sample.labels.orders_of_rows(3, 0)
     exact = bounds_of([(order, StoppingRule(1e-7)) for order in orders])
     threshold = min(bounds.lower for bounds in exact) - 0.02
     for early, value in zip(
@@ -195,7 +195,9 @@ def test_fits_that_end_undecided_count_against_the_result(wide):
     assert test.n_no_larger == 0
     few = MinimaxRiskClassifier(InteriorPoint(max_iter=3))
     sample = permutation_module._Sample.check(X, y, None, None, None)
-    labellings = [(order, StoppingRule(1e-6)) for order in (np.arange(len(y)), *sample.permutations(19, 0))]
+    labellings = [
+        (order, StoppingRule(1e-6)) for order in (np.arange(len(y)), *sample.labels.orders_of_rows(19, 0))
+    ]
     observed, *others = permutation_module._bounds_of(few, sample)(labellings)
     is_open = [bounds.lower <= observed.upper < bounds.upper for bounds in others]
     assert sum(is_open) > 0
@@ -451,13 +453,13 @@ def replicated(seed, n_patients=20, n_each=3, d=30):
 def test_labels_move_from_patient_to_patient():
     X, y, patients = replicated(0)
     sample = permutation_module._Sample.check(X, y, patients, None, None)
-    for order in sample.permutations(20, 0):
+    for order in sample.labels.orders_of_rows(20, 0):
         labels = y[order]
         assert all(len(set(labels[patients == one])) == 1 for one in range(20))
         assert np.bincount(labels[::3]).tolist() == [10, 10]
     batch = np.arange(60) // 30
     within = permutation_module._Sample.check(X, y, patients, batch, None)
-    for order in within.permutations(5, 0):
+    for order in within.labels.orders_of_rows(5, 0):
         assert (batch[order] == batch).all()
 
 

@@ -24,7 +24,7 @@ MODELS = [
     MinimaxRiskClassifier(marginal="empirical", radius="bootstrap", n_bootstrap=50),
     MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2),
     MinimaxRiskEnsembleClassifier(n_estimators=4, random_state=0),
-    MinimaxRiskEnsembleClassifier(n_estimators=4, subsample=0.5, complementary=True, random_state=0),
+    MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0),
     MinimaxRiskKernelClassifier(),
     MinimaxRiskKernelClassifier("poly"),
     PredictionSets(MinimaxRiskClassifier(), cv=3, random_state=0),

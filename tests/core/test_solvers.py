@@ -234,9 +234,7 @@ def test_each_problem_of_an_ensemble_or_a_permutation_test_has_the_limit(solver,
         MinimaxRiskClassifier(each)
         for each in (solver(max_seconds=AT_ONCE), solver(max_iter=1), solver(max_seconds=1000.0))
     )
-    ensemble = MinimaxRiskEnsembleClassifier(
-        n_estimators=2, subsample=0.5, complementary=True, certify=False, random_state=0
-    )
+    ensemble = MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, certify=False, random_state=0)
     probabilities = [
         clone(ensemble).set_params(estimator=each).fit(X, y).predict_proba(X) for each in (late, short, full)
     ]

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import f_oneway
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
@@ -18,8 +19,8 @@ from experiments.guarantees import (
     permutation_time,
     radii_and_truth,
     radius_rules,
+    reliable_lists,
 )
-from experiments.guarantees import false_selections as stability
 from experiments.guarantees import path_and_fits as path
 from experiments.guarantees.laws import LAWS, BinaryLaw, make_law
 from experiments.harness.settings import Settings
@@ -36,7 +37,6 @@ from experiments.items import (
 from experiments.suites import EVERY_ITEM, SUITES
 from minimaxrisk import (
     MinimaxRiskClassifier,
-    MinimaxRiskSelector,
     minimax_risk_path,
     permutation_test,
     worst_case,
@@ -68,9 +68,9 @@ TABLES_ALONE = (
 # All items, as small as the command lets them be.
 SMALL = (
     "--quick --set folds=2 --set datasets=wine --set coverage_repetitions=1 --set noise_tests=2 --set "
-    "power_tests=2 --set data_permutations=9 --set path_radii=2 --set stability_repetitions=1 --set "
+    "power_tests=2 --set data_permutations=9 --set path_radii=2 --set "
     "radius_repetitions=2 --set radius_samples=8 --set radius_columns=2 --set level_tests=1 --set "
-    "test_permutations=9 --set coverage_samples=20 --set coverage_features=20 --set stability_subsamples=4 "
+    "test_permutations=9 --set coverage_samples=20 --set coverage_features=20 "
     "--set classes_repetitions=1 --set classes_columns=40 --jobs 1"
 )
 
@@ -346,46 +346,23 @@ def test_breakpoints_are_counted_with_two_classes_only():
     assert three["n_breakpoints"] is None
 
 
-@pytest.mark.parametrize(
-    ("setting", "estimator", "max_features"),
-    [
-        ("default", None, None),
-        ("max_features = 20", None, 20),
-        ("radius = 2", MinimaxRiskClassifier(radius=2.0), None),
-    ],
-)
-def test_a_row_of_stability_is_what_one_computes_by_hand(monkeypatch, setting, estimator, max_features):
-    study = make_expression(60, 200, n_informative=5, effect=1.5, random_state=3)
-    monkeypatch.setattr(stability, "load_source", lambda name: (study.data, study.target))
-    cell = {"part": "data", "dataset": "hard", "setting": setting, "n_subsamples": 6, "seed": 4}
-    (row,) = stability.work(cell)
-    selector = MinimaxRiskSelector(
-        estimator, max_features=max_features, stability=True, n_subsamples=6, random_state=4
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        selector.fit(study.data, study.target)
-    bounds = selector.false_selection_bounds_
-    assert row["average_selected"] == selector.average_selected_
-    assert row["n_kept"] == selector.get_support().sum()
-    assert row["shah_samworth"] == pytest.approx(bounds.shah_samworth, nan_ok=True)
-    assert row["meinshausen_buhlmann"] == bounds.meinshausen_buhlmann
+def test_a_study_of_reliable_features_does_not_depend_on_its_block():
+    cell = {"law": "normal", "n": 30, "seed": 2}
+    (both,) = reliable_lists.work(cell | {"first": 4, "count": 2})
+    parts = [reliable_lists.work(cell | {"first": k, "count": 1})[0] for k in (4, 5)]
+    assert both == {name: pytest.approx((parts[0][name] + parts[1][name]) / 2) for name in both}
+    assert 0 < both["at_least_10"] <= both["true_10"] <= 10.0
+    (noise,) = reliable_lists.work(cell | {"law": "noise", "first": 4, "count": 2})
+    assert noise["of_related"] == noise["true_30"] == 0.0
 
 
-def test_a_simulated_selection_does_not_depend_on_its_block(monkeypatch):
-    monkeypatch.setattr(stability, "N_FEATURES", 100)
-    cell = {"part": "simulated", "setting": "default", "n_subsamples": 4, "seed": 2}
-    both = stability.work(cell | {"first": 4, "count": 2})
-    (second,) = stability.work(cell | {"first": 5, "count": 1})
-    assert both[1] | {"seconds": 0.0} == second | {"seconds": 0.0}
-    assert both[0]["average_selected"] != second["average_selected"]
-    for row in both:
-        assert row["n_informative"] + row["n_false"] == row["n_kept"]
-        # Few halves keep columns of both kinds.
-        assert min(row["n_informative"], row["n_false"]) > 0
-    monkeypatch.setattr(stability, "EFFECT", 0.0)
-    (nothing,) = stability.work(cell | {"first": 5, "count": 1})
-    assert nothing["n_informative"] < second["n_informative"]
+@pytest.mark.parametrize("law", reliable_lists.LAWS)
+def test_related_features_are_those_that_differ(law):
+    draw, parts = reliable_lists.LAWS[law]
+    y = np.arange(4000) % len(parts)
+    X = np.minimum(draw(np.random.default_rng(0), y), 20.0)
+    differ = np.flatnonzero(f_oneway(*[X[y == k] for k in range(len(parts))]).pvalue < 1e-9)
+    np.testing.assert_array_equal(differ, reliable_lists.related_features(law))
 
 
 def coverage_row(law, rule, **values):
@@ -529,40 +506,11 @@ def test_claims_about_the_path_can_fail(path_seconds, fitted, expected):
     assert verdicts(path, Settings(), rows, ("A", "B")) == expected
 
 
-def stability_rows(n_false, shah_samworth):
-    """A pair of studies, of which the second has no false selection."""
-    common = {"average_selected": 10.0, "meinshausen_buhlmann": 1.0, "seconds": 0.5, "n_columns": 2000}
-    rows = [
-        ok(
-            part="simulated",
-            setting=setting,
-            n_kept=5 + false,
-            n_informative=5,
-            n_false=false,
-            shah_samworth=0.5,
-            **common,
-        )
-        for setting in stability.SETTINGS
-        for false in (n_false, 0)
-    ]
-    rows = change(rows, 2, {"shah_samworth": shah_samworth}, setting="default")
-    data = ok(part="data", dataset="A", setting="default", n_kept=9, shah_samworth=None, **common)
-    return [*rows, data]
-
-
-@pytest.mark.parametrize(
-    ("n_false", "shah_samworth", "expected"),
-    [
-        (1, 0.5, ["holds", "holds"]),
-        (1, 0.4, ["holds in part (2 of 3)", "holds"]),
-        (2, 0.5, ["does not hold", "holds"]),
-        (3, 2.0, ["holds in part (1 of 3)", "does not hold"]),
-        # Where the theorem does not apply there is nothing to hold.
-        (1, None, ["holds", "holds"]),
-    ],
-)
-def test_claims_about_stability_can_fail(n_false, shah_samworth, expected):
-    assert verdicts(stability, Settings(), stability_rows(n_false, shah_samworth)) == expected
+@pytest.mark.parametrize(("wrong", "expected"), [(0.07, "holds"), (0.2, "does not hold")])
+def test_the_claim_about_reliable_features_can_fail(wrong, expected):
+    values = dict.fromkeys(("of_related", "at_least_10", "true_10", "at_least_30", "true_30"), 1.0)
+    rows = [ok(law="normal", n=30, count=100, wrong=share, **values) for share in (wrong, wrong + 0.01)]
+    assert verdicts(reliable_lists, Settings(), rows) == [expected]
 
 
 def test_the_committed_summary_follows_from_the_committed_measurements():

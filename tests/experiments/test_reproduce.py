@@ -134,7 +134,7 @@ def test_unknown_data_set_is_refused_before_any_work(tmp_path, capsys):
         (["coverage", "--set", "confidence=1"], "confidence must be a probability below 1, got 1.0"),
         (["noise-floor", "--set", "noise_tests=0"], "noise_tests must be positive"),
         (["path", "--set", "path_radii=1"], "path_radii must be at least 2, one for each end, got 1"),
-        (["stability", "--set", "stability_subsamples=25"], "stability_subsamples must be even"),
+        (["reliable", "--set", "reliable_studies=0"], "reliable_studies must be positive"),
     ],
 )
 def test_wrong_command_lines_are_explained(arguments, message, tmp_path, capsys):

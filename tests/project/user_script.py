@@ -16,6 +16,7 @@ from minimaxrisk import (
     error_bound,
     evaluate,
     permutation_test,
+    reliable_features,
     training_scale,
     verify,
     worst_case,
@@ -24,7 +25,7 @@ from minimaxrisk.analysis import Estimate
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model, save_model
 from minimaxrisk.checks import TrainingScale
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.guarantees import Certificate, ErrorBound
+from minimaxrisk.guarantees import Certificate, ErrorBound, ReliableFeatures
 from minimaxrisk.solvers import InteriorPoint
 
 Numbers = NDArray[np.float64]
@@ -62,6 +63,9 @@ assert_type(bound.value, float)
 assert_type(verify(cv, X, y), Certificate)
 assert_type(worst_case(ensemble, X, y, rule="predict").upper, float)
 assert_type(permutation_test(kernel, X, y, n_permutations=3, random_state=0).pvalue, float)
+found = reliable_features(X, y, model.selected_features_, n_permutations=19, random_state=0)
+assert_type(found, ReliableFeatures)
+assert_type(found.at_least([0, 1]), int)
 assert_type(evaluate(ensemble, X_new, y_new).error, Estimate)
 scale = training_scale(ensemble, X, y)
 assert_type(scale, TrainingScale | None)

@@ -30,7 +30,6 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
@@ -44,15 +43,9 @@ from minimaxrisk.estimators.fit_support import radius_seed_of
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, check_supported
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.independent_units import weights_follow_labels
+from minimaxrisk.samples.label_permutations import ExchangeableLabels
 from minimaxrisk.samples.parts import part_for
-from minimaxrisk.samples.validation import (
-    TrainingData,
-    check_labels,
-    check_training_data,
-    codes_of_groups,
-    refuse_differences_within,
-    units_of_labels,
-)
+from minimaxrisk.samples.validation import TrainingData, check_labels, check_training_data
 
 
 def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
@@ -240,7 +233,7 @@ def permutation_test(
     wanted = [StoppingRule(gap_tol, threshold)] * n_null + [StoppingRule(np.inf, threshold)] * (
         n_permutations - n_null
     )
-    labellings = list(zip(sample.permutations(n_permutations, random_state), wanted, strict=True))
+    labellings = list(zip(sample.labels.orders_of_rows(n_permutations, random_state), wanted, strict=True))
     # With stop_after in pieces, each as long as all before it.
     found: list[Bounds] = []
     n_next = n_permutations if stop_after is None else 2 * stop_after
@@ -294,63 +287,24 @@ Labelling: TypeAlias = tuple[IntArray, StoppingRule]
 
 @dataclass(frozen=True)
 class _Sample:
-    """The samples of positive weight, their units, and the strata within which labels may be exchanged.
-
-    A label belongs to a unit: a sample, or a group of samples with one label. Samples of a group with several
-    are units, and the group is their stratum.
-    """
+    """The samples of positive weight, and which of their labels may be exchanged."""
 
     X: Any
     y: np.ndarray
     weights: FloatArray | None
-    unit_of_row: IntArray
-    row_of_unit: IntArray  # one of each unit's samples
-    strata: Sequence[IntArray]  # the units of each stratum
-    groups: IntArray | None  # of the rows; None where each is a group of its own
+    labels: ExchangeableLabels
 
     @classmethod
     def check(
         cls, X: Any, y: Any, groups: Any, strata: Any, sample_weight: Any, *, estimator: Any = None
     ) -> _Sample:
         y = check_labels(X, y, groups=groups, strata=strata, sample_weight=sample_weight)
-        unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
-        stratum = np.zeros(len(y), dtype=np.intp)
-        if strata is not None:
-            stratum = codes_of_groups(strata, len(y), argument="strata")
-        weights, rows = None, np.arange(len(y))
-        if sample_weight is not None:
-            weights = check_sample_weight(sample_weight, y, dtype=np.float64)
-            rows = np.flatnonzero(weights)
-            X, y, weights = part_for(estimator, X, rows, rows), y[rows], weights[rows]
-            stratum, unit = stratum[rows], np.unique(unit[rows], return_inverse=True)[1]
-        refuse_differences_within(
-            unit,
-            stratum,
-            rows,
-            what="strata",
-            unit="samples of a group",
-            advice="correct them, or leave groups out if these samples are independent",
-        )
-        own_groups = None if unit.max() + 1 == len(y) else unit
-        unit, row_of_unit, members = units_of_labels(unit, y, stratum)
-        movable = [units for units in members if len(np.unique(y[row_of_unit[units]])) > 1]
-        if strata is not None and not movable:
-            raise ValueError(
-                f"each of the {len(members)} strata holds one class only, so exchanging labels within strata "
-                "changes nothing; if a stratum is a patient whose samples share a label, pass it as groups."
-            )
-        return cls(X, y, weights, unit, row_of_unit, movable, own_groups)
-
-    def permutations(self, n: int, random_state: Any) -> list[IntArray]:
-        """For each permutation, which sample each label is taken from."""
-        random = check_random_state(random_state)
-        orders = []
-        for _ in range(n):
-            order = np.arange(len(self.row_of_unit))
-            for units in self.strata:
-                order[units] = random.permutation(units)
-            orders.append(self.row_of_unit[order[self.unit_of_row]])
-        return orders
+        if sample_weight is None:
+            return cls(X, y, None, ExchangeableLabels.check(y, groups, strata))
+        weights = check_sample_weight(sample_weight, y, dtype=np.float64)
+        rows = np.flatnonzero(weights)
+        labels = ExchangeableLabels.check(y, groups, strata, rows)
+        return cls(part_for(estimator, X, rows, rows), y[rows], weights[rows], labels)
 
 
 def tested_classifier(fit: PosedFit) -> Any:
@@ -397,7 +351,7 @@ class _Relabelling:
             sample.y,
             sample_weight=sample.weights,
             weight_kind=weight_kind_of(checked),
-            groups=sample.groups,
+            groups=sample.labels.groups,
         )
         kind = checked._set_kind
         rule = kind.radius_rule(checked, radius_seed_of(checked), is_checked=False)
@@ -457,6 +411,6 @@ class _Refitting:
                 self.sample.X,
                 self.sample.y[order],
                 sample_weight=self.sample.weights,
-                groups=self.sample.groups,
+                groups=self.sample.labels.groups,
             )
         return Bounds(float(last.worst_case_error_lower_), float(last.worst_case_error_))

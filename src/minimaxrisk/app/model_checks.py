@@ -42,13 +42,12 @@ ARRAYS: Mapping[str, tuple[str, tuple[str | None, ...]]] = {
     "ball_oob_proba_": (FLOATS, ("n", "k")),
     "ball_fold_of_sample_": (WHOLE, ("n",)),
     "in_bag_": (FLAGS, ("m", "n")),
-    "n_selected_per_subsample_": (WHOLE, ("m",)),
     "dual_coef_": (FINITE, ("b", None)),
     "rows_": (WHOLE, (None,)),
 }
 NUMBERS = (
     *("worst_case_error_", "worst_case_error_lower_", "optimality_gap_", "threshold_", "ball_radius_"),
-    *("oob_error_", "ball_weight_", "average_selected_", "n_features_selected_", "n_iter_", "radius_seed_"),
+    *("oob_error_", "ball_weight_", "n_features_selected_", "n_iter_", "radius_seed_"),
 )
 OPTIONAL = ("ball_oob_proba_", "ball_fold_of_sample_")  # None without a ball
 

@@ -70,7 +70,6 @@ TRUSTED = (
     "minimaxrisk.estimators.kernel_classifier.MinimaxRiskKernelClassifier",
     "minimaxrisk.problem.kernel.KernelFunction",
     "minimaxrisk.problem.kernel.KernelSpace",
-    "minimaxrisk.guarantees.false_selections.FalseSelectionBounds",
     "minimaxrisk.problem.rule.LinearRule",
     "minimaxrisk.solvers.ConstraintAndColumnGeneration",
     "minimaxrisk.solvers.ConstraintGeneration",

@@ -44,14 +44,13 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
-from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, SelectionStability
 from minimaxrisk.guarantees.posed_fit import loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.problem.sets import BOX, Posed
-from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves, independent_parts
+from minimaxrisk.samples.independent_units import Strata, independent_parts
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.radius import RadiusRule
 from minimaxrisk.uncertainty.rules import Multiple, radius_rule_of
@@ -77,13 +76,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         What the members are; it is cloned, and all its parameters count but ``deterministic``, ``gap_tol``,
         ``verbose`` and ``callback``. ``None`` is ``MinimaxRiskClassifier()``.
     n_estimators : int, default=50
-        Number of members; even with ``complementary=True``.
+        Number of members.
     subsample : float, default=0.8
         The share of the samples of each class that a member sees, rounded down, but at least one.
-    complementary : bool, default=False
-        True takes halves that come in pairs without a common sample, and needs ``subsample=0.5``. Then
-        ``false_selection_bounds_`` says how many false selections to expect at most, but members that see
-        more samples predict better. False draws every part by itself.
     ball : bool or "auto", default="auto"
         Whether the average has the ball. ``"auto"``: where it takes no longer than the other members, with up
         to 2500 distinct samples and two classes, or 2500 / n_classes. Without it the rule uses the columns of
@@ -93,8 +88,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         that of ``estimator``. Members that predict well often have a radius far below one that covers.
     certify : bool, default=True
         Whether to compute the worst case. Without it there are no bounds and nothing to verify.
-    threshold : float, default=0.6
-        The share of members that have to select a column, for ``false_selection_bounds_``.
     gap_tol : float, default=1e-3
         The certified gap at which the members' solver stops, in place of the estimator's own. With two
         classes a hundredth does as well and saves time; with many classes of different sizes it does not.
@@ -145,11 +138,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     selection_frequencies_ : ndarray of shape (n_features,)
         The share of members that use each column. Coefficients below a tenth of the member's largest for the
         class, at unit variance, are set to zero.
-    n_selected_per_subsample_, average_selected_ : ndarray of shape (n_estimators,), float
-        How many columns each member uses, and the average, the q of the bounds.
-    false_selection_bounds_ : FalseSelectionBounds
-        With ``complementary=True``: bounds on the expected number of columns that reach ``threshold`` without
-        being related to the label.
     worst_case_error_ : float
         A certified upper bound on the error of the average over the uncertainty set of all samples.
     worst_case_error_lower_ : float
@@ -213,9 +201,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     oob_error_interval_: tuple[float, float]
     ball_weight_: float
     selection_frequencies_: FloatArray
-    n_selected_per_subsample_: IntArray
-    average_selected_: float
-    false_selection_bounds_: FalseSelectionBounds
 
     _set_kind = BOX
     _whose = " of estimator"
@@ -226,7 +211,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         "estimator": [MinimaxRiskClassifier, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "subsample": [Interval(Real, 0, 1, closed="neither")],
-        "complementary": ["boolean"],
         "ball": ["boolean", choices.one_of(choices.Auto)],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
@@ -235,7 +219,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             None,
         ],
         "certify": ["boolean"],
-        "threshold": [Interval(Real, 0.5, 1, closed="right")],
         "gap_tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -248,11 +231,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         *,
         n_estimators: int = 50,
         subsample: float = 0.8,
-        complementary: bool = False,
         ball: bool | choices.Auto = "auto",
         radius: choices.Radius | None = None,
         certify: bool = True,
-        threshold: float = 0.6,
         gap_tol: float = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -261,11 +242,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.subsample = subsample
-        self.complementary = complementary
         self.ball = ball
         self.radius = radius
         self.certify = certify
-        self.threshold = threshold
         self.gap_tol = gap_tol
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -309,7 +288,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return super()._remedies(data, self._member())  # its own radius is that of the certificate
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
-        self._parts(data, check_random_state(0))  # refused before any work
         warn_about_work(data, parameters.coding, parameters.copy)
 
     def _posed(self, data: TrainingData, parameters: Any) -> Posed:
@@ -319,7 +297,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     @let_through()
     def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> _Average:
         units, random = Strata.of(data), check_random_state(self.random_state)
-        parts, estimator = self._parts(data, random), self._member()
+        parts = independent_parts(units, self.n_estimators, self.subsample, random)
+        estimator = self._member()
         settings = engine_settings_of(estimator, data.X.shape[1])
         learn = RulesFromRows(
             posed,
@@ -382,7 +361,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             were, they_are = ("sample was", "it is") if unseen == 1 else ("samples were", "they are")
             warn(
                 f"{unseen} {were} seen by all members, and {they_are} not in oob_error_; take more "
-                "members (n_estimators), smaller parts (subsample), or complementary=True.",
+                "members (n_estimators) or smaller parts (subsample).",
                 OutOfBagWarning,
             )
 
@@ -431,31 +410,13 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             random=random,
         )
 
-    def _parts(self, data: TrainingData, random: np.random.RandomState) -> list[IntArray]:
-        units = Strata.of(data)
-        if not self.complementary:
-            return independent_parts(units, self.n_estimators, self.subsample, random)
-        if self.subsample != 0.5:
-            raise ValueError(
-                f"complementary=True needs subsample=0.5, since the two parts of a pair are halves; got "
-                f"{self.subsample!r}. Use complementary=False for parts of another size."
-            )
-        check_pairs("n_estimators", self.n_estimators)
-        units.check_pairs_in(data, "complementary=True", otherwise="use complementary=False")
-        return complementary_halves(units, self.n_estimators, random)
-
     def _store_use(self, fitted: AverageRule, posed: PosedBox) -> None:
         scale = posed.problem.scale
         self.selected_features_ = fitted.selected
         self.n_features_selected_ = len(self.selected_features_)
         use = scale.for_columns(fitted.use_of_components(scale))
         self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
-        selections = [member.columns for member in fitted.members]
-        found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
-        for name, value in vars(found).items():
-            setattr(self, f"{name}_", value)
-        if not self.complementary:
-            del self.false_selection_bounds_
+        self.selection_frequencies_ = fitted.selection_frequencies(self.n_features_in_)
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import start_over
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable, Estimator
-from minimaxrisk.guarantees.false_selections import FalseSelectionBounds, SelectionStability
-from minimaxrisk.samples.independent_units import Strata, check_pairs, complementary_halves
+from minimaxrisk.samples.independent_units import Strata, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 
@@ -67,14 +66,13 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         Keep at most this many, those with the largest ``feature_importances_``. With ``stability=True``
         each half selects at most this many, and all that reach the threshold are kept.
     stability : bool, default=False
-        Stability selection with complementary pairs: the samples of each class are split into two random
-        halves, ``n_subsamples / 2`` times, a copy of the estimator selects from each half, and the columns
-        that enough halves select are kept.
+        Stability selection: a copy of the estimator selects from each of ``n_subsamples`` random halves of
+        the samples of each class, and the columns that enough halves select are kept.
     threshold : float, default=0.6
         The share of halves, above 1/2 and at most 1, that have to select a column. Used with
         ``stability=True`` only, like all parameters below.
     n_subsamples : int, default=100
-        Number of halves, an even number.
+        Number of halves.
     n_jobs : int or None, default=None
         Number of processes, as in joblib: None is 1 unless a context sets another number, -1 all cores. The
         result does not depend on it.
@@ -89,12 +87,8 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         The classifier fitted on all samples. With ``stability=True`` the kept columns do not depend on it.
     selection_frequencies_ : ndarray of shape (n_features,)
         With ``stability=True``: the share of halves that select each column.
-    n_selected_per_subsample_, average_selected_ : ndarray of shape (n_subsamples,), float
-        With ``stability=True``: how many columns each half selects, the two of a pair one after the other,
-        and their average, the q of the bounds.
-    false_selection_bounds_ : FalseSelectionBounds
-        With ``stability=True``: two bounds on the expected number of kept columns that are not related to the
-        label, and what they assume.
+    threshold_ : float
+        With ``stability=True``: the threshold of the fit.
     n_features_in_ : int
         Number of input columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -102,7 +96,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
 
     See Also
     --------
-    minimaxrisk.guarantees.FalseSelectionBounds : Explains the two bounds.
+    reliable_features : Bounds from below how many of the kept columns are related to the label.
     minimaxrisk.inspection.StabilityDisplay : Draws how often columns were selected.
 
     Examples
@@ -118,9 +112,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
     """
 
     selection_frequencies_: FloatArray
-    n_selected_per_subsample_: IntArray
-    average_selected_: float
-    false_selection_bounds_: FalseSelectionBounds
+    threshold_: float
 
     _capabilities = frozenset({STABILITY, DASK, ELSEWHERE})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -167,11 +159,12 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, passed to the classifier. With ``stability=True`` a sample with its whole weight is in
-            one half of a pair.
+            Weights, passed to the classifier. With ``stability=True`` a half has a sample with its
+            whole weight.
         groups : array-like of shape (n_samples,) or None, default=None
             Samples of one group, such as the measurements of a patient, are not independent. They are passed
-            to an estimator whose ``fit`` takes groups, and stay in one half with ``stability=True``.
+            to an estimator whose ``fit`` takes groups. With ``stability=True`` a half has all or none of
+            them.
 
         Returns
         -------
@@ -181,11 +174,9 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the estimator has no ``selected_features_`` after its fit, or if ``stability=True`` and the
-            samples cannot be halved.
+            If the estimator has no ``selected_features_`` after its fit.
         """
         estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
-        # Before any fit, because this refuses samples that cannot be halved.
         work = self._halve(estimator, X, y, sample_weight, groups) if self.stability else None
         with without_radius_warnings():
             fitted = fit_with(clone(estimator), X, y, sample_weight=sample_weight, groups=groups)
@@ -202,9 +193,8 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         start_over(self, fitted)
         self.estimator_, self._most_features = fitted, self.max_features
         if selections is not None:
-            found = SelectionStability.of(selections, self.n_features_in_, threshold=self.threshold)
-            for name, value in vars(found).items():
-                setattr(self, f"{name}_", value)
+            votes = np.bincount(np.concatenate(selections), minlength=self.n_features_in_)
+            self.selection_frequencies_, self.threshold_ = votes / len(selections), float(self.threshold)
             if not self._get_support_mask().any():
                 most = float(self.selection_frequencies_.max())
                 warn(
@@ -220,9 +210,8 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
     ) -> tuple[Callable[[IntArray], IntArray], list[IntArray]]:
         """The selection to run on each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)
-        check_pairs("n_subsamples", self.n_subsamples)
-        units = Strata.of(data).check_pairs_in(data, "stability=True", otherwise="use stability=False")
-        halves = complementary_halves(units, self.n_subsamples, check_random_state(self.random_state))
+        random = check_random_state(self.random_state)
+        halves = independent_parts(Strata.of(data), self.n_subsamples, 0.5, random)
         weights = None if sample_weight is None else data.weights
         more = {"sample_weight": weights, "groups": data.groups}
         return partial(selection_from_rows, estimator, data, self.max_features, more), halves
@@ -253,8 +242,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self, "estimator_")
         if hasattr(self, "selection_frequencies_"):
-            # The threshold of the fit, which the bounds are about.
-            return self.selection_frequencies_ >= self.false_selection_bounds_.threshold
+            return self.selection_frequencies_ >= self.threshold_
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[most_important(self.estimator_, self._most_features)] = True
         return mask

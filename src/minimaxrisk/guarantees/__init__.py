@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from minimaxrisk.guarantees.false_selections import FalseSelectionBounds
     from minimaxrisk.guarantees.posed_fit import PosedFit
+    from minimaxrisk.guarantees.reliable_features import ReliableFeatures
     from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
@@ -15,8 +15,8 @@ __all__ = [
     "Certificate",
     "ClassLimit",
     "ErrorBound",
-    "FalseSelectionBounds",
     "PosedFit",
+    "ReliableFeatures",
     "WorstCase",
 ]
 
@@ -24,8 +24,8 @@ _MODULE_OF = {
     "Certificate": "verification",
     "ClassLimit": "statement",
     "ErrorBound": "statement",
-    "FalseSelectionBounds": "false_selections",
     "PosedFit": "posed_fit",
+    "ReliableFeatures": "reliable_features",
     "WorstCase": "worst_case",
 }
 __getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

@@ -15,7 +15,6 @@ import numpy as np
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.guarantees.certified import Certified, Claim
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
-from minimaxrisk.guarantees.false_selections import SelectionStability
 from minimaxrisk.guarantees.posed_fit import coverage_of, loss_of_rule
 from minimaxrisk.problem.ball import PosedBall
 from minimaxrisk.problem.objective import ExpectedLoss, Objective
@@ -74,7 +73,8 @@ def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterat
         use = scale.for_columns(fitted.use_of_components(scale))
         importance = use[:, scale.n_leading :].sum(axis=0)
         yield from _claims_of_use(model, importance, fitted.selected)
-        yield from _claims_of_selections(model, fitted)
+        frequencies = fitted.selection_frequencies(model.n_features_in_)
+        yield Claim("selection_frequencies_", model.selection_frequencies_, frequencies)
         yield from _claims_out_of_bag(model, fitted, data)
     else:
         yield Claim(problem="the coefficients in members_ or ball_ are not finite")
@@ -175,20 +175,6 @@ def _claims_of_affine_proof(model: Any, posed: PosedBox, objective: ExpectedLoss
     again = LinearRule.from_mu(-mu, None, problem.coding, problem.scale)
     yield Claim("the intercept of worst_case_proof_", stored.intercept, again.intercept)
     yield Claim("worst_case_error_", model.worst_case_error_, min(1.0, upper_bound(problem, objective, mu)))
-
-
-def _claims_of_selections(model: Any, fitted: AverageRule) -> Iterator[Claim]:
-    selections = [rule.columns for rule in fitted.members]
-    bounds = vars(model).get("false_selection_bounds_")
-    threshold = model.threshold if bounds is None else bounds.threshold
-    found = SelectionStability.of(selections, model.n_features_in_, threshold=threshold)
-    for name in ("selection_frequencies", "n_selected_per_subsample", "average_selected"):
-        yield Claim(f"{name}_", getattr(model, f"{name}_"), getattr(found, name))
-    if bounds is not None:
-        stored, again = (
-            comparable(list(vars(each).values())) for each in (bounds, found.false_selection_bounds)
-        )
-        yield Claim("false_selection_bounds_", stored, again)
 
 
 def _claims_out_of_bag(model: Any, fitted: AverageRule, data: TrainingData) -> Iterator[Claim]:

@@ -11,7 +11,6 @@ from sklearn.utils import column_or_1d
 from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
 from minimaxrisk.guarantees.certified import fitted_for
-from minimaxrisk.guarantees.false_selections import in_words
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import INK, MAIN, PALE, SOFT, Axis, Chart, Mark, bars_of_rows, class_colour
@@ -253,7 +252,7 @@ def _standardised(X: DataMatrix, columns: IntArray) -> FloatArray:
 
 @dataclass(eq=False, kw_only=True)
 class StabilityDisplay(Display):
-    """Bars of the largest selection frequencies, with the threshold and the bounds on false selections.
+    """Bars of the largest selection frequencies, with the threshold.
 
     Parameters
     ----------
@@ -265,8 +264,6 @@ class StabilityDisplay(Display):
         The frequency from which on a feature counts as selected.
     n_features, n_selected : int
         Number of features, and of those that reach the threshold, drawn or not.
-    meinshausen_buhlmann, shah_samworth : float
-        Bounds on the expected number of false selections; NaN where a theorem does not apply.
 
     Attributes
     ----------
@@ -282,17 +279,24 @@ class StabilityDisplay(Display):
     threshold: float
     n_features: int
     n_selected: int
-    meinshausen_buhlmann: float
-    shah_samworth: float
 
     @classmethod
-    def from_estimator(cls, selector: Any, *, max_features: int = 30, feature_names: Any = None) -> Self:
-        """The features that a stability selection has ever selected.
+    def from_estimator(
+        cls,
+        selector: Any,
+        *,
+        threshold: float | None = None,
+        max_features: int = 30,
+        feature_names: Any = None,
+    ) -> Self:
+        """The features that parts of the samples have ever selected.
 
         Parameters
         ----------
         selector : MinimaxRiskSelector or MinimaxRiskEnsembleClassifier
-            Fitted with ``stability=True``, or with ``complementary=True``.
+            Fitted, a selector with ``stability=True``.
+        threshold : float or None, default=None
+            The frequency from which on a feature counts as selected; None is that of the selector, or 1/2.
         max_features : int, default=30
             How many to draw at most.
         feature_names : sequence of str or None, default=None
@@ -305,24 +309,21 @@ class StabilityDisplay(Display):
         """
         check_positive_integer("max_features", max_features)
         selector = fitted_for(selector, cls.__name__)[0]
-        bounds = vars(selector).get("false_selection_bounds_")
-        if bounds is None:
+        if not hasattr(selector, "selection_frequencies_"):
             raise ValueError(
-                "StabilityDisplay draws bounds on false selections, and this fit has none; fit "
-                "MinimaxRiskSelector with stability=True, or MinimaxRiskEnsembleClassifier with "
-                "complementary=True and subsample=0.5."
+                "StabilityDisplay needs selection_frequencies_, which this fit does not have; fit "
+                "MinimaxRiskSelector with stability=True."
             )
+        threshold = getattr(selector, "threshold_", 0.5) if threshold is None else threshold
         frequencies = np.asarray(selector.selection_frequencies_, dtype=float)
         shown = np.argsort(-frequencies, kind="stable")[:max_features]
         shown = shown[frequencies[shown] > 0]
         return cls(
             names=canvas.feature_names_of(selector, shown, feature_names),
             frequencies=frequencies[shown],
-            threshold=float(bounds.threshold),
+            threshold=float(threshold),
             n_features=int(selector.n_features_in_),
-            n_selected=int((frequencies >= bounds.threshold).sum()),
-            meinshausen_buhlmann=float(bounds.meinshausen_buhlmann),
-            shah_samworth=float(bounds.shah_samworth),
+            n_selected=int((frequencies >= threshold).sum()),
         )
 
     def _chart(self) -> Chart:
@@ -335,9 +336,5 @@ class StabilityDisplay(Display):
             x=Axis(f"selection frequency (dashed: threshold {self.threshold:g})", limits=(0.0, 1.0)),
             y=Axis("feature", rows=self.names),
             marks=[*bars, Mark("rule", "threshold", INK, self.threshold, is_dashed=True)],
-            title=(
-                f"{self.n_selected} of {self.n_features} features reach the threshold\n"
-                f"expected false selections: {in_words(self.meinshausen_buhlmann)} (Meinshausen–Bühlmann),\n"
-                f"{in_words(self.shah_samworth)} (Shah–Samworth)"
-            ),
+            title=f"{self.n_selected} of {self.n_features} features reach the threshold",
         )

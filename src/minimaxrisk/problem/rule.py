@@ -200,6 +200,11 @@ class AverageRule:
         """The columns that any member uses."""
         return np.unique(np.concatenate([member.columns for member in self.members]))
 
+    def selection_frequencies(self, n_features: int) -> FloatArray:
+        """Return the share of members that use each column."""
+        columns = np.concatenate([member.columns for member in self.members])
+        return np.bincount(columns, minlength=n_features) / len(self.members)
+
     @property
     def columns(self) -> IntArray:
         """The columns that any rule uses."""

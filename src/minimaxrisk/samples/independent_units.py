@@ -17,7 +17,7 @@ With the signed coding of two classes the samples of a group may have both: Phi(
 matched pair is half of its difference. Such a group stands for one of its classes, and its mean takes the
 rows of the other one with the opposite sign, which is the same Z_u.
 
-Random parts keep the shares of the classes: halves in complementary pairs, or independent draws of units.
+Random parts keep the shares of the classes: independent draws of units.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.samples.validation import OTHERS_ALONE, TrainingData, labels_of_units
+from minimaxrisk.samples.validation import TrainingData, labels_of_units
 
 
 @dataclass(frozen=True)
@@ -150,48 +150,11 @@ class Strata:
         label = labels_of_units(codes, data.labels[used], len(data.classes))
         return cls(unit, tuple(first[label == k] for k in range(len(data.classes))))
 
-    def check_pairs_in(self, data: TrainingData, purpose: str, *, otherwise: str) -> Strata:
-        """Itself, if every class has two; ``purpose`` needs them, and ``otherwise`` is what does without."""
-        kind = "samples" if data.groups is None else "groups"
-        for label, members in zip(data.classes.tolist(), self.of_class, strict=True):
-            if len(members) < 2:
-                raise ValueError(
-                    f"{purpose} needs at least 2 {kind} of every class, one to keep and one to leave "
-                    f"out (samples of weight 0 do not count), but class {label!r} has {len(members)}; add "
-                    f"samples, {otherwise}, or leave out the class: {OTHERS_ALONE}."
-                )
-        return self
-
     def rows_of(self, units: IntArray) -> IntArray:
         """All rows of some units, in ascending order."""
         chosen = np.zeros(len(self.unit_of_row) + 1, dtype=np.bool_)  # index -1 is the last entry
         chosen[units] = True
         return np.flatnonzero(chosen[self.unit_of_row])
-
-
-def check_pairs(argument: str, n_halves: int) -> None:
-    """Refuse an odd number of halves."""
-    if n_halves % 2:
-        raise ValueError(
-            f"{argument} must be even, because halves come in complementary pairs; got {n_halves}. Use "
-            f"{n_halves + 1}."
-        )
-
-
-def complementary_halves(units: Strata, n_halves: int, random: Any) -> list[IntArray]:
-    """Rows of an even number of halves, the two of a pair one after the other.
-
-    Both halves of a pair hold the same number of units of each class. If a class has an odd number, a random
-    unit is in neither, because halves of different sizes would select with different probabilities.
-    """
-    halves = []
-    for _ in range(n_halves // 2):
-        shuffled = [random.permutation(members) for members in units.of_class]
-        sizes = [len(members) // 2 for members in shuffled]
-        first = [members[:size] for members, size in zip(shuffled, sizes, strict=True)]
-        second = [members[size : 2 * size] for members, size in zip(shuffled, sizes, strict=True)]
-        halves += [units.rows_of(np.concatenate(half)) for half in (first, second)]
-    return halves
 
 
 def independent_parts(units: Strata, n_parts: int, fraction: float, random: Any) -> list[IntArray]:

@@ -502,7 +502,19 @@ def about_features(findings: Findings) -> str:
         "feature that is not listed need not be unimportant, one that is listed may be replaceable, and with "
         "other samples part of the list would differ. Welch’s t and q (Benjamini and Hochberg, over all "
         f"features) describe features one by one{against}. They were computed on the samples that selected "
-        "the features, so for selected features they prove nothing."
+        f"the features, so for selected features they prove nothing.{_about_related(findings)}"
+    )
+
+
+def _about_related(findings: Findings) -> str:
+    if findings.related is None:
+        return ""
+    n, found = findings.features.n_selected, findings.related
+    return (
+        f" With {percent(found.confidence)} confidence at least {found.of_selected:,} of the "
+        f"{count(n, 'selected feature')} are related to the class, by "
+        f"{count(found.n_permutations, 'permutation')} of the labels. This bound is valid for every list "
+        "that is chosen from the same data (Blanchard, Neuvial and Roquain, 2020)."
     )
 
 

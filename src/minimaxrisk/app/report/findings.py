@@ -23,6 +23,7 @@ from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
+from minimaxrisk.guarantees.reliable_features import ReliableFeatures
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -112,6 +113,29 @@ class FeatureTable:
     @property
     def n_selected(self) -> int:
         return len(self.columns)
+
+
+# Lists of the most important features have at most so many.
+MOST_FIRST = 30
+
+
+@dataclass(frozen=True)
+class RelatedFeatures:
+    """Lower confidence bounds on how many selected features are related to the class.
+
+    All bounds hold at once. ``of_first[k]`` is about the k most important ones, up to ``MOST_FIRST``.
+    """
+
+    of_selected: int
+    of_first: tuple[int, ...]
+    confidence: float
+    n_permutations: int
+
+    @classmethod
+    def of(cls, found: ReliableFeatures, table: FeatureTable) -> RelatedFeatures:
+        n_first = min(table.n_selected, MOST_FIRST)
+        of_first = tuple(found.at_least(table.columns[:k]) for k in range(n_first + 1))
+        return cls(found.at_least(table.columns), of_first, found.confidence, found.n_permutations)
 
 
 @dataclass(frozen=True)
@@ -502,6 +526,9 @@ class Findings:
         Parameters of the classifier.
     features : FeatureTable
         The selected features, the most important first, with coefficients and contrasts of the classes.
+    related : RelatedFeatures or None
+        How many of the most important features are related to the class at least; None without permutations,
+        or where steps before the classifier look at labels.
     volcano : Volcano
         Differences between classes and their p-values, feature by feature.
     values : SelectedValuesDisplay
@@ -549,6 +576,7 @@ class Findings:
     radius: RadiusSummary
     settings: Mapping[str, str]
     features: FeatureTable
+    related: RelatedFeatures | None
     volcano: Volcano
     values: SelectedValuesDisplay
     history: BoundPathDisplay | None

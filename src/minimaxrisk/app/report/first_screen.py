@@ -195,7 +195,18 @@ def about_top_features(findings: Findings) -> str:
     n, weight = findings.fit.n_selected, findings.fit.ball_weight
     ball = "" if weight is None else f"; {verdict.about_ball(weight)}"
     text = f"{n:,} of {count(findings.data.n_features, 'feature')} {'is' if n == 1 else 'are'} used{ball}."
+    text += about_related(findings, min(N_FEATURES, findings.features.n_selected))
     return text if weight is not None or not is_lone(findings) else f"{text} {LONE}"
+
+
+def about_related(findings: Findings, n: int) -> str:
+    """Return how many of the first n features are related to the class, as a sentence after a space."""
+    if findings.related is None:
+        return ""
+    found, level = findings.related.of_first[n], percent(findings.related.confidence)
+    which = f"the first {n:,}" if n < findings.features.n_selected else "them"
+    differ = "differs" if found == 1 else "differ"
+    return f" At least {found:,} of {which} {differ} between the classes ({level} confidence)."
 
 
 LONE = (

@@ -41,10 +41,12 @@ from minimaxrisk.analysis.permutation_test import (
 )
 from minimaxrisk.app.report.findings import (
     ComparedClassifier,
+    FeatureTable,
     Findings,
     FitSummary,
     FoldChange,
     RadiusSummary,
+    RelatedFeatures,
     Rivals,
     fold_change_of,
     list_suspects,
@@ -73,6 +75,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
+from minimaxrisk.guarantees.reliable_features import reliable_features
 from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
@@ -167,12 +170,14 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
     contrasts = class_contrasts(seen, own, len(classifier.classes_))
     fold_change = _fold_change(subject, contrasts)
     frequency = None if folds is None else folds.selection_frequency
+    table = tabulate_features(classifier, contrasts, fold_change, features, frequency)
     return Findings(
         data=summarise_data(classifier, subject.described, own),
         fit=fit,
         radius=radius,
         settings={name: _setting(value) for name, value in sorted(classifier.get_params().items())},
-        features=tabulate_features(classifier, contrasts, fold_change, features, frequency),
+        features=table,
+        related=_related(subject, wanted, table),
         volcano=volcano_of(classifier, contrasts, fold_change, features),
         values=SelectedValuesDisplay.from_estimator(
             classifier, seen, y, feature_names=features, sample_names=samples
@@ -296,6 +301,20 @@ def _permuted(subject: Subject, wanted: Wanted) -> PermutationTestResult | None:
         groups=subject.fit.groups,
         **options,
     )
+
+
+def _related(subject: Subject, wanted: Wanted, table: FeatureTable) -> RelatedFeatures | None:
+    """Bound how many of the features are related to the class; labels must not have changed their values."""
+    if subject.uses_labels or not wanted.n_permutations:
+        return None
+    found = reliable_features(
+        subject.fit.X_transformed,
+        subject.fit.y,
+        groups=subject.fit.groups,
+        strata=subject.strata,
+        random_state=wanted.random_state,
+    )
+    return RelatedFeatures.of(found, table)
 
 
 def cross_validation_of(
