@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import config_context
 from sklearn import datasets as bundled
+from sklearn.model_selection import StratifiedKFold
 
 import reference
 from experiments import datasets as stored
@@ -622,9 +623,9 @@ def path_cases() -> Iterator[Case]:
     yield Case("path breakpoints", two, path(breakpoints=True), program=program(RADII))
     yield Case("path Colon", partial(stored_set, "Colon"), path(), needs="Colon", is_slow=True)
     for name, data, options in (paths[0], paths[2], paths[3], paths[5], paths[6]):
-        task = cross_validation(options, radii=RADII, cv=4)
+        task = cross_validation(options, radii=RADII, cv=StratifiedKFold(4))
         yield Case(f"cross-validation {name}", data, task, is_slow=name == "3")
-    task = cross_validation({}, cv=3, rule="best")
+    task = cross_validation({}, cv=StratifiedKFold(3), rule="best")
     yield Case("cross-validation own radii", two, task)
 
 

@@ -15,9 +15,10 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.estimators.ball_member import fit_ball, folds_of
+from minimaxrisk.estimators.ball_member import fit_ball
 from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.rule import AverageRule
+from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.samples.independent_units import Strata
 from minimaxrisk.samples.validation import check_training_data
 from minimaxrisk.uncertainty.rules import Multiple
@@ -82,8 +83,9 @@ def test_left_out_samples_are_judged_by_fits_without_them(weighted):
     ball = fit_ball(
         posed, data, units, standardize=True, share=0.75, gap_tol=1e-8, random=np.random.RandomState(3)
     )
-    folds = folds_of(units, 4, np.random.RandomState(3))
-    assert np.array_equal(np.sort(np.concatenate(folds)), np.arange(45))
+    fold_of_row = dealt_folds(data.labels, np.arange(45), 4, np.random.RandomState(3))
+    assert np.array_equal(ball.fold_of_row, fold_of_row)
+    folds = [np.flatnonzero(fold_of_row == i) for i in range(4)]
     weight = np.ones(45) if weights is None else weights
     mean = weight @ X / weight.sum()
     Z = (X - mean) / np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
@@ -98,15 +100,20 @@ def test_groups_are_left_out_together():
     X, y = table(3)
     groups = np.repeat(np.arange(15), 3)
     y = np.repeat(np.arange(15) % 3, 3)
-    _, units, _ = posed_study(X, y, groups=groups)
-    folds = folds_of(units, 5, np.random.RandomState(0))
-    assert len(folds) == 5
-    assert all(len(np.unique(groups[fold])) * 3 == len(fold) for fold in folds)
-    # A class of two groups is never left out as a whole.
+    # A class of two groups is never left out as a whole, and that of one group never.
     few = np.where(groups < 2, 0, np.where(groups < 8, 1, 2))
-    _, units, _ = posed_study(X, few, groups=groups)
-    for fold in folds_of(units, 2, np.random.RandomState(0)):
-        assert set(np.delete(few, fold)) == {0, 1, 2}
+    one = np.where(groups < 1, 0, np.where(groups < 8, 1, 2))
+    for labels, share in ((y, 0.8), (few, 0.5), (one, 0.5)):
+        data, units, posed = posed_study(X, labels, groups=groups)
+        ball = fit_ball(
+            posed, data, units, standardize=True, share=share, gap_tol=1e-2, random=np.random.RandomState(0)
+        )
+        fold = ball.fold_of_row
+        assert len(ball.without_fold) == fold.max() + 1 == round(1 / (1 - share))
+        assert all(len(set(fold[groups == one])) == 1 for one in range(15))
+        assert all(set(labels[fold != i]) == {0, 1, 2} for i in range(fold.max() + 1))
+        assert np.array_equal(np.isnan(ball.oob_proba[:, 0]), fold < 0)
+    assert set(fold[one == 0]) == {-1}
 
 
 def test_the_weight_by_brute_force():

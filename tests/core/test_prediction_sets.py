@@ -145,20 +145,6 @@ def test_groups_are_left_out_together_and_count_once():
     np.testing.assert_array_equal(weights_of_units(own, unit), [0.5, 0.5, 1, 1, 1])
 
 
-def test_folds_keep_groups_whole_and_deal_every_class():
-    own = np.repeat([0, 1, 2], [20, 9, 1])
-    unit = np.concatenate([np.arange(20) // 2, 10 + np.arange(9), [19]])
-    fold = dealt_folds(own, unit, 5, np.random.RandomState(0))
-    assert all(len(set(fold[unit == one])) == 1 for one in range(20))
-    assert np.bincount(fold[own == 0]).tolist() == [4] * 5
-    assert sorted(np.bincount(fold[own == 1])) == [1, 2, 2, 2, 2]
-    assert fold[-1] == -1  # a class with one unit is in every fit
-    # A class of mixed groups alone, which are dealt out with other classes, has a part in every fit too.
-    own, unit = np.array([0, 0, 1, 0, 1]), np.array([0, 1, 1, 2, 2])
-    for seed in range(5):
-        assert len(set(dealt_folds(own, unit, 2, seed)[own == 1])) == 2
-
-
 def test_classes_that_are_too_small_are_never_excluded_and_said():
     X, y = study((30, 30, 8), effect=3.0)
     model = PredictionSets(RidgeClassifier(), random_state=0).fit(X, y)

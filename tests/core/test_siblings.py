@@ -84,9 +84,9 @@ def test_a_score_that_is_no_number_is_refused(cv, rule):
 def test_a_class_of_a_single_group_cannot_be_left_out():
     groups = np.r_[np.zeros(20), np.arange(1, 41)]
     labels = np.where(groups == 0, "rare", "common")
-    with pytest.raises(ValueError, match=r"class 'rare' has a single group, .* leave the class out"):
+    with pytest.raises(ValueError, match="class rare has a single group"):
         MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2).fit(X, labels, groups=groups)
-    with pytest.raises(ValueError, match="two groups of every class, but 'rare' has one; add groups"):
+    with pytest.raises(ValueError, match="class rare has a single group"):
         compare({"ours": MinimaxRiskClassifier()}, X, labels, groups=groups, cv=2)
 
 

@@ -18,7 +18,6 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifierCV
@@ -46,8 +45,7 @@ X_new = with_wild_values(X_new)
 # would say; here the error on left-out and new samples is what we look at.
 
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
-folds = StratifiedKFold(5, shuffle=True, random_state=0)
-chosen = MinimaxRiskClassifierCV(radii=np.geomspace(0.3, 8, 15), cv=folds)
+chosen = MinimaxRiskClassifierCV(radii=np.geomspace(0.3, 8, 15))
 models = {
     "values as they are": make_pipeline(clone(chosen)),
     "with ClippedScaler": make_pipeline(ClippedScaler(), chosen),

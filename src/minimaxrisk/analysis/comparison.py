@@ -18,21 +18,21 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import BaseCrossValidator, RepeatedStratifiedKFold, StratifiedGroupKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from minimaxrisk._utils.arguments import check_positive_integer, is_integer, listed
+from minimaxrisk._utils.arguments import check_positive_integer, listed
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, unwrapped
+from minimaxrisk.samples.folds import folds_of_cv
 from minimaxrisk.samples.parts import groups_for_fit, part_for
-from minimaxrisk.samples.validation import OTHERS_ALONE, check_labels, codes_of_groups
+from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 
 class CannotFitError(ValueError):
@@ -137,17 +137,19 @@ def compare(
         Instances. Put scaling and selection into pipelines, so that they happen inside each fold.
     y : array-like of shape (n_samples,)
         Their labels.
-    cv : int or splitter, default=5
-        Number of stratified folds, or a splitter of scikit-learn.
+    cv : int, splitter, iterable or None, default=5
+        Number of shuffled, stratified folds, at most as many as the largest class has samples or groups;
+        ``None`` is 5. A class with a single sample is in every training part, so its error is unknown. A
+        splitter is used as it is.
     n_repeats : int, default=1
-        How often the folds are drawn, if ``cv`` is a number and there are no groups.
+        How often the folds are drawn, if ``cv`` is a number.
     groups : array-like of shape (n_samples,) or None, default=None
         Samples of one group, such as the measurements of a patient, are not independent and stay in one fold.
         Classifiers whose ``fit`` takes groups get them, and with metadata routing searches that request them.
     n_jobs : int or None, default=None
         Processes, as in scikit-learn. Fits that run at the same time take longer.
     random_state : int, RandomState instance or None, default=0
-        Seed of the folds, if ``cv`` is a number.
+        Seed of the folds, if ``cv`` is a number. ``None`` is 0.
     verbose : int, default=0
         If positive, a progress bar on standard error.
 
@@ -190,7 +192,10 @@ def compare(
     estimators = {str(name): estimator for name, estimator in estimators.items()}
     y = check_labels(X, y, groups=groups)
     unit = None if groups is None else codes_of_groups(groups, len(y))
-    folds = _folds(y, cv, n_repeats, unit, random_state)
+    check_positive_integer("n_repeats", n_repeats)
+    folds = folds_of_cv(cv, y, unit, n_repeats=n_repeats, random_state=random_state)
+    if len(folds) < 2:
+        raise ValueError(f"cv must make at least 2 folds to judge differences; got {len(folds)}.")
     tasks = [(name, *fold) for fold in folds for name in estimators]
     with progress_bar(len(tasks), "fits", verbose=verbose) as progress:
         one_fit = partial(_one_fit, dict(estimators), X, y, unit)
@@ -224,48 +229,6 @@ def l1_logistic_regression(n_classes: int, *, random_state: int = 0) -> Any:
     lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
     learner = LogisticRegression(**lasso, solver="liblinear", random_state=random_state)
     return learner if n_classes == 2 else OneVsRestClassifier(learner)
-
-
-def _folds(
-    y: np.ndarray, cv: Any, n_repeats: Any, unit: IntArray | None, random_state: Any
-) -> list[tuple[IntArray, IntArray]]:
-    check_positive_integer("n_repeats", n_repeats)
-    splitter: BaseCrossValidator = cv
-    if is_integer(cv):
-        if unit is not None:
-            _refuse_single_groups(y, unit)
-        smallest = int(np.unique(y, return_counts=True)[1].min())
-        if not 2 <= cv <= smallest:
-            raise ValueError(
-                f"cv={cv} must be at least 2, and no more than the {smallest} samples of the smallest class; "
-                f"use fewer folds, or leave out classes with few samples: {OTHERS_ALONE}."
-            )
-        if unit is None:
-            splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=n_repeats, random_state=random_state)
-        else:
-            splitter = StratifiedGroupKFold(cv, shuffle=True, random_state=random_state)
-    elif not hasattr(cv, "get_n_splits"):
-        raise ValueError(f"cv must be a number of folds or a splitter of scikit-learn, got {cv!r}.")
-    if n_repeats > 1 and not isinstance(splitter, RepeatedStratifiedKFold):
-        raise ValueError(
-            f"n_repeats={n_repeats} needs an integer cv and no groups; pass a splitter that repeats."
-        )
-    folds = list(splitter.split(np.zeros((len(y), 1)), y, unit))
-    if len(folds) < 2:
-        raise ValueError(
-            f"cv must make at least 2 folds, so that differences can be judged; got {len(folds)}."
-        )
-    return folds
-
-
-def _refuse_single_groups(y: np.ndarray, unit: IntArray) -> None:
-    single = [label for label in np.unique(y).tolist() if len(np.unique(unit[y == label])) < 2]
-    if single:
-        has = "has" if len(single) == 1 else "have"
-        raise ValueError(
-            f"cross-validation needs at least two groups of every class, but {listed(single)} {has} one; add "
-            f"groups, or leave out classes with a single one: {OTHERS_ALONE}."
-        )
 
 
 def _one_fit(

@@ -10,14 +10,19 @@ import numpy as np
 from scipy import stats
 from sklearn.base import OneToOneFeatureMixin
 
-from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer, is_integer
+from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.sklearn_private import fresh_copy, steps_of
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.estimators.prediction_sets import decision_scores, out_of_bag_scores
 from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.guarantees.left_out import LeftOutScores, weights_of_units
-from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_each_fold
+from minimaxrisk.samples.folds import (
+    in_order_of_samples,
+    reason_against_folds,
+    repeated_folds,
+    without_each_fold,
+)
 from minimaxrisk.samples.validation import (
     OTHERS_ALONE,
     codes_of_groups,
@@ -45,7 +50,8 @@ class CrossValidatedError:
     """Predictions for each sample by a model that was fitted without its fold.
 
     If folds were drawn several times, all but ``n_repeats``, ``selection_frequency`` and ``times_wrong`` are
-    about the first.
+    about the first. Samples that no model left out, those of a class with a single sample or group, are not
+    judged: errors are about the others, ``predicted`` holds their own class and all probabilities NaN.
     """
 
     # A row for the randomized rule, the mean probability of wrong labels, and one for ``predicted``.
@@ -65,9 +71,19 @@ class CrossValidatedError:
         return self.fold_errors.shape[1]
 
     @property
+    def is_judged(self) -> BoolArray:
+        """Which samples were left out by a model."""
+        return self.left_out.weights > 0.0
+
+    @property
+    def n_judged(self) -> int:
+        """How many samples were left out by a model."""
+        return int(self.is_judged.sum())
+
+    @property
     def errors(self) -> FloatArray:
-        """Over all samples. Folds differ in size, so this is not the mean of their errors."""
-        return np.array([1.0 - self.own_probability.mean(), self.n_wrong / len(self.own)])
+        """Over all judged samples. Folds differ in size, so this is not the mean of their errors."""
+        return np.array([1.0 - self.own_probability[self.is_judged].mean(), self.n_wrong / self.n_judged])
 
     @property
     def fold_deviations(self) -> FloatArray:
@@ -82,12 +98,12 @@ class CrossValidatedError:
     @property
     def majority_error(self) -> float:
         """Error of always predicting the most common class."""
-        return 1.0 - float(np.bincount(self.own).max()) / len(self.own)
+        return 1.0 - float(np.bincount(self.own[self.is_judged]).max()) / self.n_judged
 
     def confusion(self, n_classes: int) -> IntArray:
-        """Numbers of samples by own class (rows) and predicted class (columns)."""
+        """Numbers of judged samples by own class (rows) and predicted class (columns)."""
         counts = np.zeros((n_classes, n_classes), dtype=np.intp)
-        np.add.at(counts, (self.own, self.predicted), 1)
+        np.add.at(counts, (self.own[self.is_judged], self.predicted[self.is_judged]), 1)
         return counts
 
     def approximate_interval(self, confidence: float = 0.95) -> tuple[float, float]:
@@ -96,17 +112,23 @@ class CrossValidatedError:
         They are not, because models of different folds share most of their samples. An exact interval would
         be wider.
         """
-        interval = stats.binomtest(self.n_wrong, len(self.own)).proportion_ci(confidence)
+        interval = stats.binomtest(self.n_wrong, self.n_judged).proportion_ci(confidence)
         return float(interval.low), float(interval.high)
 
     def recall(self, position: int) -> float:
-        """Share of the samples of a class that were predicted correctly."""
-        return float((self.predicted == position)[self.own == position].mean())
+        """Share of the judged samples of a class that were predicted correctly; NaN if there are none."""
+        of_class = self.is_judged & (self.own == position)
+        return float((self.predicted == position)[of_class].mean()) if of_class.any() else np.nan
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean over the classes with judged samples of the share that was predicted correctly."""
+        return float(np.mean([self.recall(k) for k in np.unique(self.own[self.is_judged])]))
 
     @cached_property
     def calibrated(self) -> FloatArray:
         """How probable each label of each sample is, by the decision fitted to the other folds (n x K)."""
-        return self.left_out.probabilities
+        return np.where(self.is_judged[:, None], self.left_out.probabilities, np.nan)
 
     @property
     def calibrated_of_own(self) -> FloatArray:
@@ -120,7 +142,8 @@ class CrossValidatedError:
 
     def by_probability(self) -> tuple[ProbabilityBand, ...]:
         """How many predictions were right, by the probability of the predicted class, the highest first."""
-        return bands_of(self.calibrated_of_predicted, self.predicted == self.own)
+        is_right = self.predicted == self.own
+        return bands_of(self.calibrated_of_predicted[self.is_judged], is_right[self.is_judged])
 
 
 def bands_of(stated: FloatArray, is_right: BoolArray) -> tuple[ProbabilityBand, ...]:
@@ -137,14 +160,10 @@ def bands_of(stated: FloatArray, is_right: BoolArray) -> tuple[ProbabilityBand, 
 
 
 def why_no_folds(model: Any, y: Any, groups: Any = None) -> str:
-    """Why a class cannot be cross-validated; empty if all can."""
+    """Say why errors cannot be cross-validated; empty if they can be."""
     own = positions_of_labels(np.asarray(y), model.classes_)
     unit = np.arange(len(own)) if groups is None else codes_of_groups(groups, len(own))
-    sizes = [len(np.unique(unit[own == k])) for k in range(len(model.classes_))]
-    if min(sizes) > 1:
-        return ""
-    lonely, kind = str(model.classes_[int(np.argmin(sizes))]), "sample" if groups is None else "group"
-    return f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
+    return reason_against_folds(own, unit, model.classes_.tolist())
 
 
 def predicting_copy(model: Any) -> Any:
@@ -168,7 +187,7 @@ def cross_validated_error(
 
     The classifier may be the last step of a pipeline, all of which is fitted without the fold. Samples of one
     group stay in one fold. Errors are those of the first of the ``n_repeats``; the others show which samples
-    are always wrong.
+    are always wrong. A class with a single sample or group is in every training part: its error is unknown.
 
     With ``calibrated`` the predicted label of a sample is that of the calibrated decision, which is fitted to
     the scores of the other folds. An ensemble then takes the members that have not seen a sample, without
@@ -182,13 +201,13 @@ def cross_validated_error(
         raise ValueError(f"{reason} Add samples, or leave out the class: {OTHERS_ALONE}.")
     own = positions_of_labels(y, model.classes_)
     unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
-    # The first folds are the same with and without repeats.
-    seeds = [random_state + r if is_integer(random_state) else random_state for r in range(n_repeats)]
-    folds = [dealt_folds(own, unit, int(n_folds), seed) for seed in seeds]
-    weights = weights_of_units(own, unit)
+    folds = repeated_folds(own, unit, int(n_folds), n_repeats, random_state)
+    # The same samples in all repeats.
+    is_judged = folds[0] >= 0
+    weights = np.where(is_judged, weights_of_units(own, unit), 0.0)
     scores = out_of_bag_scores(model, X) if calibrated else None
-    if scores is not None and np.isfinite(scores).all():
-        probabilities = steps_of(model)[-1].oob_proba_
+    if scores is not None and np.isfinite(scores[is_judged]).all():
+        scores, probabilities = np.where(is_judged[:, None], scores, 0.0), steps_of(model)[-1].oob_proba_
         return _counted(LeftOutScores(scores, own, weights, folds[0]), probabilities, is_out_of_bag=True)
     known, fresh = None if groups is None else unit, predicting_copy(model)
     outcomes = [without_each_fold(_outcome, fresh, X, y, fold, groups=known, n_jobs=n_jobs) for fold in folds]
@@ -242,11 +261,13 @@ def _counted(
     """Errors of the randomized rule and of the predicted labels, by default of the calibrated decision."""
     scores = left_out.logits if predicted is None else left_out.scores
     predicted = left_out.predicted if predicted is None else predicted
-    own, fold = left_out.own, left_out.fold
-    own_probability = probabilities[np.arange(len(own)), own]
+    own, fold, is_judged = left_out.own, left_out.fold, left_out.weights > 0.0
+    own_probability = np.where(is_judged, probabilities[np.arange(len(own)), own], np.nan)
+    predicted = np.where(is_judged, predicted, own)
     losses = np.array([1.0 - own_probability, predicted != own])
+    names = np.unique(fold[is_judged])
     return CrossValidatedError(
-        fold_errors=np.array([losses[:, fold == name].mean(axis=1) for name in np.unique(fold)]).T,
+        fold_errors=np.array([losses[:, fold == name].mean(axis=1) for name in names]).T,
         own_probability=own_probability,
         predicted=predicted,
         own=own,

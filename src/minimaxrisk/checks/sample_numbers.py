@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse, stats
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
@@ -21,6 +21,7 @@ from minimaxrisk.checks.findings import CONDITION, NOTE, Finding
 from minimaxrisk.checks.scales import FEWEST_COLUMNS, FEWEST_SAMPLES, LOOKED_AT, level_in_words, profile
 from minimaxrisk.checks.table import Evidence, StudyTable
 from minimaxrisk.samples.equal_rows import participation_ratio
+from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.samples.near_rows import standardised
 
 MEAN, SPREAD = "mean of a sample", "spread of a sample"
@@ -191,8 +192,8 @@ def _thresholds(name: str, values: FloatArray, own: IntArray, predicted: IntArra
             stump.fit(column, is_own).predict(column) != is_own, model_wrong, n_smaller
         ):
             continue
-        folds = StratifiedKFold(min(N_FOLDS, n_smaller), shuffle=True, random_state=0)
-        wrong = cross_val_predict(stump, column, is_own, cv=folds) != is_own
+        fold = dealt_folds(is_own.astype(np.intp), np.arange(len(own)), min(N_FOLDS, n_smaller))
+        wrong = cross_val_predict(stump, column, is_own, cv=PredefinedSplit(fold)) != is_own
         if _explains(wrong, model_wrong, n_smaller):
             n_of_model = None if predicted is None else int(model_wrong.sum())
             found.append(Threshold(name, k, int(wrong.sum()), n_of_model))

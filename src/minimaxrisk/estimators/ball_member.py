@@ -26,6 +26,7 @@ from minimaxrisk.problem.ball import ball_on_products
 from minimaxrisk.problem.kernel import KernelSpace
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule, orientation, probabilities
+from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.samples.independent_units import Strata
 from minimaxrisk.samples.instances import Instances
 from minimaxrisk.samples.validation import TrainingData
@@ -69,13 +70,15 @@ def fit_ball(
     without_values = replace(data, X=np.empty((len(data.labels), 0)))
     left_out = np.full((len(data.labels), len(data.classes)), np.nan)
     fold_of_row, without_fold = np.full(len(data.labels), -1), []
-    for i, fold in enumerate(folds_of(units, n_folds, random)):
+    unit_of_used = np.unique(units.unit_of_row[used], return_inverse=True)[1]
+    fold_of_row[used] = dealt_folds(data.labels[used], unit_of_used, n_folds, random)
+    for i in range(int(fold_of_row.max()) + 1):
+        fold = np.flatnonzero(fold_of_row == i)
         rest = np.setdiff1d(used, fold)
         own, present = posed.instances.of_part(without_values.part(rest), rest)
         fitted = _FittedBall.of(posed, products, own, present, gap_tol)
         judged = posed.instances.instance_of_row[fold]
         left_out[fold] = fitted.probabilities(products[np.ix_(judged, present)]).T
-        fold_of_row[fold] = i
         without_fold.append(fitted.linear_rule(posed, unit, present))
     return BallMember(whole.linear_rule(posed, unit, everywhere), left_out, without_fold, fold_of_row)
 
@@ -88,13 +91,6 @@ class BallMember:
     oob_proba: FloatArray  # h(y|x) of each sample by the fit without it; NaN for rows of weight zero
     without_fold: list[LinearRule]
     fold_of_row: IntArray  # -1 for rows of weight zero
-
-
-def folds_of(units: Strata, n_folds: int, random: Any) -> list[IntArray]:
-    """Rows of folds. Each class is dealt out, so that others hold some of it; a single unit is not."""
-    shuffled = [random.permutation(members) for members in units.of_class if len(members) > 1]
-    dealt = np.concatenate(shuffled) if shuffled else np.empty(0, dtype=np.intp)
-    return [units.rows_of(dealt[start::n_folds]) for start in range(min(n_folds, len(dealt)))]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils import choices
@@ -46,6 +45,7 @@ from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
+from minimaxrisk.samples.folds import Fold, folds_of_cv
 from minimaxrisk.samples.validation import (
     TrainingData,
     check_training_data,
@@ -120,7 +120,6 @@ FOLD_GAP_OF_SEVERAL = 1e-4
 # Losses closer than this are equal: folds may be added up in another order.
 TIE = 1e-12
 
-Fold = tuple[IntArray, IntArray]
 WHOSE = " of estimator"  # the parameters that advice names
 CHOSEN_BY_LABELS = f"the radius was chosen by the same samples, so {SCORE}"
 
@@ -179,71 +178,26 @@ def default_radii(estimator: Any, data: TrainingData, posed: PosedBox | None = N
     return np.geomspace(SMALLEST_FRACTION * largest, largest, N_RADII)
 
 
-def folds_of(cv: Any, data: TrainingData, groups: IntArray | None) -> list[Fold]:
-    """Rows to learn from and rows to test on, all of positive weight, with every class to learn from."""
-    used = np.flatnonzero(data.weights > 0)
-    if hasattr(cv, "split") or cv is None or is_integer(cv):
-        splitter = _splitter(cv, data, groups)
-        group = None if groups is None else groups[used]
-        parts = splitter.split(np.zeros(len(used)), data.classes[data.labels[used]], group)
-        folds = [(used[train], used[test]) for train, test in parts]
+def folds_of(cv: Any, data: TrainingData, groups: IntArray | None, random_state: Any) -> list[Fold]:
+    """Return the folds of ``cv``, without samples of weight zero, and with every class to learn from."""
+    labels, used = data.classes[data.labels], np.flatnonzero(data.weights > 0)
+    if cv is None or is_integer(cv) or hasattr(cv, "split"):
+        of_used = None if groups is None else groups[used]
+        dealt = folds_of_cv(cv, labels[used], of_used, random_state=random_state)
+        folds = [(used[train], used[left_out]) for train, left_out in dealt]
     else:
-        given = [(_rows(train, len(data.labels)), _rows(test, len(data.labels))) for train, test in cv]
+        given = folds_of_cv(cv, labels)
         folds = [(train[data.weights[train] > 0], test[data.weights[test] > 0]) for train, test in given]
     for i, (train, test) in enumerate(folds):
         missing = np.setdiff1d(np.arange(len(data.classes)), data.labels[train])
         if len(missing):
-            raise ValueError(_without_class(data, groups, int(missing[0]), i))
+            raise ValueError(
+                f"cv must leave samples of every class to learn from, but those of class "
+                f"{data.classes.tolist()[missing[0]]!r} are all in fold {i}; pass a number of folds as cv."
+            )
         if len(test) == 0:
             raise ValueError(f"cv must leave samples to test on, but fold {i} has none of positive weight.")
     return folds
-
-
-def _without_class(data: TrainingData, groups: IntArray | None, missing: int, fold: int) -> str:
-    """Why a fold is refused."""
-    name, own = data.classes.tolist()[missing], np.flatnonzero((data.labels == missing) & (data.weights > 0))
-    kind, n = ("sample", len(own)) if groups is None else ("group", len(np.unique(groups[own])))
-    if n == 1:
-        return (
-            f"class {name!r} has a single {kind}, so that none of it is left to learn from in fold {fold}; "
-            "leave the class out, or use rule=10 (at most 10 columns), which has no folds."
-        )
-    return (
-        f"cv must leave samples of every class to learn from, but those of class {name!r} are all in fold "
-        f"{fold}; use fewer folds, or a splitter that is stratified."
-    )
-
-
-def _rows(part: Any, n_samples: int) -> IntArray:
-    """Of one side of a fold, as the caller gives it: positions or a mask."""
-    rows = np.asarray(part)
-    if rows.dtype == bool and rows.shape == (n_samples,):
-        return np.flatnonzero(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise ValueError(
-            "cv must be a number of folds, a splitter, or pairs of 1-D arrays with positions of samples, got "
-            f"an array of shape {rows.shape} and type {rows.dtype}."
-        )
-    outside = rows[(rows < 0) | (rows >= n_samples)]
-    if len(outside):
-        raise ValueError(f"cv holds the position {outside[0]}, but there are {n_samples} samples.")
-    return rows.astype(np.intp)
-
-
-def _splitter(cv: Any, data: TrainingData, groups: Any) -> Any:
-    if hasattr(cv, "split"):
-        return cv
-    n_folds = 5 if cv is None else int(cv)
-    if groups is not None:
-        return StratifiedGroupKFold(n_folds)
-    sizes = np.bincount(data.labels[data.weights > 0], minlength=len(data.classes))
-    if sizes.max() < n_folds:
-        raise ValueError(
-            f"cv={n_folds} needs at least {n_folds} samples of some class, but the largest class, "
-            f"{data.classes.tolist()[sizes.argmax()]!r}, has {sizes.max()}; "
-            + ("use a smaller cv." if sizes.max() > 1 else "add samples.")
-        )
-    return StratifiedKFold(n_folds)
 
 
 @dataclass(frozen=True)
@@ -364,9 +318,9 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         The grid, ascending. ``None`` takes 20 radii, evenly spaced by ratio, from a hundredth of the largest
         one up to that, where R* is 1 - 1/K and nothing is learned from all of the samples.
     cv : int, splitter, iterable or None, default=5
-        Folds. An integer is that many stratified folds in the order of the samples, as in scikit-learn, and
-        with ``groups`` stratified folds that keep groups together; ``None`` is 5. For shuffled ones pass
-        ``StratifiedKFold(5, shuffle=True, random_state=0)``. A class with a single sample is refused.
+        Folds. An integer is the number of shuffled, stratified folds, at most as many as the largest class
+        has samples; with ``groups`` whole groups are dealt out. ``None`` is 5. A class with a single sample
+        is in every training part, so its error is unknown. A splitter is used as it is.
     rule : {"one-se", "best"} or int, default="one-se"
         ``"best"``: the radius with the smallest mean loss, of equal ones the largest. ``"one-se"``: the
         largest radius whose mean loss is within one standard error of that; it has fewer columns. A number:
@@ -379,7 +333,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         Processes for folds, as in joblib: None is 1 unless a context says otherwise, -1 all
         cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Without effect: the folds are not shuffled.
+        Seed of the folds, if ``cv`` is a number or None. ``None`` is 0, so that results repeat.
     verbose : int, default=0
         If positive, a progress bar on standard error.
 
@@ -534,7 +488,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             results["n_features_of_fit"] = counts = n_features_at(estimator, whole, radii)
             radius = radius_of_at_most(int(self.rule), estimator, whole, radii, counts)
         else:
-            results |= self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))
+            results |= self._losses(estimator, sample, radii, self._folds(data, codes))
             radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius, callback=callback)
         # About a number that the caller did not choose, what was said before, and parameters of another.
@@ -578,7 +532,10 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         estimator, radii = self._checked_estimator(), ascending_radii(self.radii)
         codes = None if groups is None else codes_of_groups(groups, len(data.labels))
         sample = Sample(data.X, data.classes[data.labels], None, codes)
-        return {"radii": radii, **self._losses(estimator, sample, radii, folds_of(self.cv, data, codes))}
+        return {"radii": radii, **self._losses(estimator, sample, radii, self._folds(data, codes))}
+
+    def _folds(self, data: TrainingData, groups: IntArray | None) -> list[Fold]:
+        return folds_of(self.cv, data, groups, self.random_state)
 
     def _losses(self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold]) -> dict[str, Any]:
         if self.rule == "one-se" and len(folds) < 2:

@@ -70,13 +70,14 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How often a set is to hold the true label. It is used by ``predict_set`` alone: fit once, and set
         another one with ``set_params``.
     cv : int, default=10
-        Number of folds, at most that of samples or groups; each sample is scored by the fit without its fold.
+        Number of shuffled, stratified folds, at most as many as the largest class has samples or groups; each
+        sample is scored by the fit without its fold.
         An ensemble of this library needs no folds, alone or behind steps that do not look at labels: members
         that have not seen a sample score it.
     n_jobs : int or None, default=None
         Processes among which the fits are shared, as in joblib.
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds.
+        Seed of the folds. ``None`` is 0, so that results repeat.
 
     Attributes
     ----------

@@ -190,12 +190,15 @@ class LeftOutScores:
         return with_predicted(is_in_set((1.0 + counts) / (1.0 + sizes), confidence), self.predicted)
 
     def counts(self, confidence: float) -> IntArray:
-        """By class (rows): samples that are sure and right, sure and wrong, unsure, unlike all classes."""
+        """By class (rows): samples that are sure and right, sure and wrong, unsure, unlike all classes.
+
+        Samples that no model has left out are not counted.
+        """
         is_in = self.sets(confidence)
         size, rows = is_in.sum(axis=1), np.arange(len(self.own))
         kind = np.select([size > 1, size == 0, is_in[rows, self.own]], [2, 3, 0], 1)
-        found = np.zeros((self.scores.shape[1], 4), dtype=np.intp)
-        np.add.at(found, (self.own, kind), 1)
+        found, is_judged = np.zeros((self.scores.shape[1], 4), dtype=np.intp), self.weights > 0.0
+        np.add.at(found, (self.own[is_judged], kind[is_judged]), 1)
         return found
 
 

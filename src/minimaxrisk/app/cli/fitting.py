@@ -33,14 +33,13 @@ from minimaxrisk.app.cli.training import (
     with_prevalence,
 )
 from minimaxrisk.app.files import Study, read_training_study
-from minimaxrisk.app.report.gathering import FOLDS_OF_CHOICE, Stopwatch, Wanted, n_folds_of_choice
+from minimaxrisk.app.report.gathering import Stopwatch, Wanted, can_choose_radius
 from minimaxrisk.app.storage import FEWEST_VALUES, SavedModel, save_model
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.guarantees.verification import verify
-from minimaxrisk.samples.validation import OTHERS_ALONE
 
 
 def fit_and_write(
@@ -171,15 +170,11 @@ def choosing_radius(
     single: MinimaxRiskClassifier, features: str | int, study: Study, together: Together, wanted: Wanted
 ) -> MinimaxRiskClassifierCV:
     """A classifier whose radius is chosen for its features: few, best, or at most so many."""
-    n_folds = FOLDS_OF_CHOICE
-    if not isinstance(features, int):
-        n_folds = n_folds_of_choice(study.y, together.groups)
-        if n_folds < 2:
-            raise ValueError(
-                f"{study.source}: --features {features} needs three samples of every class, or groups of "
-                "them, to leave some out; pass a number (--features 10), or leave out rare classes: "
-                f"{OTHERS_ALONE}"
-            )
+    if not isinstance(features, int) and not can_choose_radius(study.y, together.groups):
+        raise ValueError(
+            f"{study.source}: --features {features} needs three samples of two classes, or groups of them, "
+            "to leave some out; pass a number (--features 10)."
+        )
     rule: int | ChosenRadius
     rule = features if isinstance(features, int) else "one-se" if features == "few" else "best"
-    return MinimaxRiskClassifierCV(single, rule=rule, cv=n_folds, n_jobs=wanted.n_jobs)
+    return MinimaxRiskClassifierCV(single, rule=rule, n_jobs=wanted.n_jobs, random_state=wanted.random_state)

@@ -125,7 +125,7 @@ class NewSamples:
             console.note(
                 "The model file has no calibrated decision: predictions are those of the classifier's own "
                 "rule, without probabilities and possible classes. minimaxrisk fit --out stores "
-                "the decision, unless --folds is 0 or a class has a single sample."
+                "the decision, unless --folds is 0 or too few classes have two samples."
             )
             scores = scores_of(classifier, self.features)
             return Decided(classifier.predict(self.features), scores)

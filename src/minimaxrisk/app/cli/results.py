@@ -110,7 +110,7 @@ def _left_out(findings: Findings) -> list[str]:
     if folds is None:
         return []
     texts = [
-        f"{misclassified(folds.n_wrong, len(folds.own))};",
+        f"{misclassified(folds.n_wrong, folds.n_judged)};",
         sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE),
     ]
     return [*_lines("cross-validation", *texts), *_lines(rates, *_rates(findings))]
@@ -132,6 +132,7 @@ def _rates(findings: Findings) -> list[str]:
         for what, rate in shown.items()
         if rate is not None
     ]
+    texts += [f"{name} found: unknown, one sample is too few;" for name in findings.never_left_out]
     return [*map(_printable, texts), f"balanced accuracy: {findings.left_out.balanced_accuracy:.1%}"]
 
 

@@ -361,6 +361,9 @@ def about_rates(findings: Findings) -> str:
             f" If {quoted(classes[ill])} is looked for, its line is the one to read; the specificity is the "
             f"share of {quoted(classes[1 - ill])} that is not called so."
         )
+    if unknown := findings.never_left_out:
+        error = "The error of the class" if len(unknown) == 1 else "The errors of the classes"
+        text += f" {error} {listed([quoted(name) for name in unknown])} cannot be estimated from one sample."
     return (
         f"{text} Predictive values are those of classes as common as here; where a class is rarer, they are "
         "smaller."
@@ -443,7 +446,7 @@ def about_probabilities(findings: Findings) -> str:
     result = findings.cross_validation
     if result is None:
         return ""
-    n, mean = len(result.own), float(result.calibrated_of_predicted.mean())
+    n, mean = result.n_judged, float(result.calibrated_of_predicted[result.is_judged].mean())
     n_right = n - result.n_wrong
     return (
         "Probabilities are calibrated with the scores of left-out samples, and the class with the largest "

@@ -271,14 +271,15 @@ def list_suspects(
     own_probability: FloatArray,
     display: Any,
     *,
-    cross_validation: CrossValidatedError | None,
+    left_out: CrossValidatedError | None,
 ) -> tuple[SuspectSample, ...]:
     """The samples of the worst-case display, with the heaviest of the other labels."""
     others = np.array(model.worst_case_distribution_)[: len(own)]
     others[np.arange(len(own)), own] = -1.0
     names = [str(label) for label in model.classes_]
-    predicted = None if cross_validation is None else cross_validation.predicted
-    probability = None if cross_validation is None else cross_validation.calibrated_of_own
+    predicted, probability, is_judged = own, own_probability, np.zeros(len(own), dtype=bool)
+    if left_out is not None:
+        predicted, probability, is_judged = left_out.predicted, left_out.calibrated_of_own, left_out.is_judged
     return tuple(
         SuspectSample(
             name=display.names[place],
@@ -287,8 +288,8 @@ def list_suspects(
             other_mass=float(display.other_mass[place]),
             own_mass=float(display.own_mass[place]),
             own_probability=float(own_probability[i]),
-            predicted_when_left_out=None if predicted is None else names[predicted[i]],
-            probability_when_left_out=None if probability is None else float(probability[i]),
+            predicted_when_left_out=names[predicted[i]] if is_judged[i] else None,
+            probability_when_left_out=float(probability[i]) if is_judged[i] else None,
         )
         for place, i in enumerate(display.samples)
     )
@@ -343,7 +344,7 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
         confusion=found.confusion(len(classes)),
         names=tuple(sample_names),
         margins=_margins(found.scores, found.own),
-        balanced_accuracy=float(np.mean([found.recall(k) for k in range(len(classes))])),
+        balanced_accuracy=found.balanced_accuracy,
         n_repeats=found.n_repeats,
         errors=tuple(
             WronglyNamed(
@@ -356,7 +357,7 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
             for i in order
             if times[i] > 0
         ),
-        curves=_curves(found.scores, found.own, classes),
+        curves=_curves(found.scores[found.is_judged], found.own[found.is_judged], classes),
     )
 
 
@@ -376,6 +377,8 @@ def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocC
         margins = {k: lead_of(scores, k) for k in range(len(classes))}
     curves = []
     for k, margin in margins.items():
+        if not (own == k).any():  # a class whose samples were never left out
+            continue
         false_positive, true_positive, _ = roc_curve(own == k, margin)
         area = float(roc_auc_score(own == k, margin))
         curves.append(RocCurve(classes[k], false_positive, true_positive, area))
@@ -597,6 +600,11 @@ class Findings:
     guarantee: ErrorBound | None
     warnings: tuple[Finding, ...]
     seconds: Mapping[str, float]
+
+    @property
+    def never_left_out(self) -> list[str]:
+        """The classes with a single sample or group, which is in every training part."""
+        return [one.name for one in self.classes if one.rates is not None and one.rates.sensitivity is None]
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as dictionaries and lists, ready for JSON.

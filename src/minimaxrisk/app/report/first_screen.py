@@ -90,7 +90,7 @@ def _left_out_error(findings: Findings) -> Entry:
     return Entry(
         name,
         f"{folds.errors[1]:.1%}",
-        f"{none_or(folds.n_wrong)} of {len(folds.own):,} wrong, roughly {interval}; {majority}",
+        f"{none_or(folds.n_wrong)} of {folds.n_judged:,} wrong, roughly {interval}; {majority}",
     )
 
 
@@ -303,6 +303,7 @@ def scores_figure(findings: Findings) -> Figure | None:
     is_pair = len(classes) == 2
     x = np.where(own == 0, -1.0, 1.0) * found.margins if is_pair else found.margins
     drawn, probability = _drawn(own, is_wrong), folds.calibrated_of_own
+    drawn = drawn[folds.is_judged[drawn]]
     low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
     pad = 0.11 * (high - low) or 1.0  # room for half a name
     domain = [low - pad, high + pad]
@@ -324,7 +325,7 @@ def scores_figure(findings: Findings) -> Figure | None:
     if is_pair:
         first, second = (shortened(name, 14) for name in classes)
         title = f"← predicted {first} · score · predicted {second} →"
-    some = "" if len(dots) == findings.data.n_samples else " Of large classes some samples are drawn."
+    some = "" if len(dots) == folds.n_judged else " Of large classes some samples are drawn."
     sides = [domain[1], *[domain[0]] * (len(classes) - 1)] if is_pair else [domain[0]] * len(classes)
     return Figure(
         key="scores",

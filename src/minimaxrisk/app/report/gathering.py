@@ -98,7 +98,6 @@ from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.samples.validation import (
     canonical,
     codes_of_groups,
-    labels_of_units,
     positions_of_labels,
     refuse_other_order,
 )
@@ -107,8 +106,8 @@ from minimaxrisk.samples.validation import (
 MOST_SUSPECTS = 25
 # The path runs from this much of the radius used to that much of it.
 PATH_FROM, PATH_TO = 0.5, 2.0
-# Folds that choose a radius. With two classes and no more samples the errors of all radii take a few seconds.
-FOLDS_OF_CHOICE, MOST_QUICK = 5, 150
+# With two classes and no more samples the errors of all radii take a few seconds.
+MOST_QUICK = 150
 # Smaller shares of the radius at which nothing is learned make no short lists, and take longest.
 SHORT_LIST_FROM = 0.05
 THIS_MODEL = "this model"
@@ -189,7 +188,7 @@ def findings_of(subject: Subject, wanted: Wanted) -> Findings:
         short_list_skipped=no_list,
         permutation=None if test is None else PermutationTestDisplay.from_result(test),
         worst_case=worst,
-        suspects=list_suspects(classifier, own, own_probability, worst, cross_validation=folds),
+        suspects=list_suspects(classifier, own, own_probability, worst, left_out=folds),
         classes=summarise_classes(classifier, own, wrong, own_probability, cross_validation=folds),
         cross_validation=folds,
         cross_validation_skipped=no_folds,
@@ -386,14 +385,15 @@ def _short_list(
         return None, "an ensemble uses many features; a single model can do with few."
     if len(model.classes_) > 2 or len(y) > MOST_QUICK:
         return None, f"with more than two classes or {MOST_QUICK} samples it takes longer than all the rest."
-    n_folds = n_folds_of_choice(y, subject.fit.groups)
-    if n_folds < 2:
+    if not can_choose_radius(y, subject.fit.groups):
         return None, "a class has too few samples to leave some out."
     clock.begin("short list")
     posed, data = subject.fit.posed_by_stored_radius, subject.fit.data
     radii = default_radii(model, data, posed)
     radii = radii[radii >= SHORT_LIST_FROM * radii[-1]]
-    choice = MinimaxRiskClassifierCV(clone(model), radii=radii, cv=n_folds, n_jobs=wanted.n_jobs)
+    choice = MinimaxRiskClassifierCV(
+        clone(model), radii=radii, n_jobs=wanted.n_jobs, random_state=wanted.random_state
+    )
     with quiet_fits():
         losses = choice._results_of_folds(data, subject.fit.groups)
         counts = n_features_at(model, data, radii, posed)
@@ -415,12 +415,12 @@ def _with_most_common(found: FeatureCountDisplay, own: IntArray) -> FeatureCount
     return replace(found, mean_loss=np.where(found.n_features == 0, majority_error, found.mean_loss))
 
 
-def n_folds_of_choice(y: Any, groups: Any) -> int:
-    """Folds to choose a radius with: each has every class, also where a sample of it was left out before."""
+def can_choose_radius(y: Any, groups: Any) -> bool:
+    """Return whether errors of two classes can choose a radius, even without one sample or group of each."""
     classes, labels = np.unique(np.asarray(y), return_inverse=True)
-    if groups is not None:
-        labels = labels_of_units(codes_of_groups(groups, len(labels)), labels, len(classes))
-    return min(FOLDS_OF_CHOICE, int(np.bincount(labels, minlength=len(classes)).min()) - 1)
+    unit = np.arange(len(labels)) if groups is None else codes_of_groups(groups, len(labels))
+    sizes = [len(np.unique(unit[labels == k])) for k in range(len(classes))]
+    return sum(size > 2 for size in sizes) > 1
 
 
 def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorBound:
@@ -430,18 +430,15 @@ def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorB
             learner, cv=wanted.n_folds, random_state=wanted.random_state, n_jobs=wanted.n_jobs
         )
     confidence = fit.model._parameters_of_set().confidence
-    with warnings.catch_warnings():
-        # Folds that choose a radius within parts of the data are our choice: a reader cannot act upon it.
-        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return error_bound(
-            learner,
-            fit.X,
-            fit.y,
-            groups=fit.groups,
-            prevalence=wanted.prevalence,
-            confidence=confidence,
-            random_state=wanted.random_state,
-        )
+    return error_bound(
+        learner,
+        fit.X,
+        fit.y,
+        groups=fit.groups,
+        prevalence=wanted.prevalence,
+        confidence=confidence,
+        random_state=wanted.random_state,
+    )
 
 
 def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBound | None:

@@ -65,7 +65,7 @@ def _cross_validation(findings: Findings) -> list[str]:
         by_class = f"{' and '.join(texts)} for {quoted(ill.name)}, "
     return [
         f"{_how(folds)} the class with the largest calibrated probability was predicted, and "
-        f"{folds.n_wrong:,} of {len(folds.own):,} left-out samples were misclassified "
+        f"{folds.n_wrong:,} of {folds.n_judged:,} left-out samples were misclassified "
         f"({folds.errors[1]:.1%}, 95% interval of Clopper and Pearson {low} to {high}); {by_class}"
         f"balanced accuracy {found.balanced_accuracy:.1%}."
     ]

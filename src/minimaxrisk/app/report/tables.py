@@ -227,12 +227,16 @@ def rate_table(findings: Findings) -> PageTable | None:
     if findings.left_out is None:
         return None
 
-    def of(name: str) -> Callable[[Any], str]:
+    def of(name: str, otherwise: str = "none") -> Callable[[Any], str]:
         def cell(one: Any) -> str:
             rate = getattr(one.rates, name)
-            return "none" if rate is None else f"{rate.value:.1%} ({rate.interval})"
+            return otherwise if rate is None else f"{rate.value:.1%} ({rate.interval})"
 
         return cell
+
+    def missed(one: Any) -> str:
+        rate = one.rates.sensitivity
+        return "unknown" if rate is None else f"{rate.n - rate.n_right:,}"
 
     return table_of(
         "Left-out predictions by class, with 95% intervals",
@@ -240,8 +244,8 @@ def rate_table(findings: Findings) -> PageTable | None:
         {
             "class": lambda one: one.name,
             "samples": lambda one: f"{one.n_samples:,}",
-            "missed": lambda one: f"{one.rates.sensitivity.n - one.rates.sensitivity.n_right:,}",
-            "sensitivity: of the class, found": of("sensitivity"),
+            "missed": missed,
+            "sensitivity: of the class, found": of("sensitivity", "unknown"),
             "specificity: of the others, not called so": of("specificity"),
             "predictive value: of those called so, right": of("predictive_value"),
         },
