@@ -35,7 +35,7 @@ from minimaxrisk.inspection import (
 )
 from minimaxrisk.inspection.canvas import by_importance
 from minimaxrisk.problem.pose import PosedBox
-from minimaxrisk.uncertainty.rules import MultiplierBootstrap
+from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,12 @@ def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
     expected_outside = 0.0
     n = np.array([units.n]) if model.lambda_.shape[0] == 1 else units.n_for_spread
     if model.radius_ is not None and (n >= 2.0).all():
-        outside = 2.0 * stats.t.sf(model.radius_ * np.sqrt((n - 1) / n), n - 1)
-        expected_outside = float(n_means * outside.mean())
+        # Factors of plain standard errors, which moderation has made smaller or larger.
+        columns = slice(posed.problem.scale.n_leading, None)
+        plain = posed.with_radii(Multiple(1.0)).problem.lam
+        factors = (posed.problem.lam / plain)[:, columns]
+        outside = 2.0 * stats.t.sf(factors * np.sqrt((n - 1) / n)[:, None], n[:, None] - 1)
+        expected_outside = float(outside.sum())
     return RadiusSummary(
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
