@@ -655,8 +655,6 @@ def batch_cases() -> Iterator[Case]:
     yield case("permuted ball 3", three, permutations(MinimaxRiskKernelClassifier("rbf"), 9))
     task = permutations(plain())
     yield case("permutations Colon", partial(stored_set, "Colon"), task, needs="Colon")
-    task = ensemble({}, subsample=0.5)
-    yield case("ensemble halves", two, task, slack=1e-4)
     there, library = partial(contained, "array_api_strict", 2), "array_api_strict"
     yield case("permutations strict", there, permutations(plain(), 5), needs=library)
     task = ensemble({}, n_estimators=2, ball=False)
