@@ -67,7 +67,8 @@ def _minimaxrisk(solver: str) -> Callable[[Any, np.ndarray], Fitted]:
 
         with without_radius_warnings():
             # Ignored and not retyped: results know this module by all but its comments.
-            model = MinimaxRiskClassifier(solver=solver).fit(X, y)  # type: ignore[arg-type]
+            # The problem that the other solvers solve has plain standard errors.
+            model = MinimaxRiskClassifier(solver=solver, moderation=0.0).fit(X, y)  # type: ignore[arg-type]
         return Fitted(
             predict=model.predict,
             n_selected=model.n_features_selected_,

@@ -59,13 +59,13 @@ ESTIMATORS = {
     "cv": (MinimaxRiskClassifierCV(radii=RADII, cv=2), {"rule": ["best"]}),
     "ensemble": (
         MinimaxRiskEnsembleClassifier(n_estimators=6, subsample=0.5, gap_tol=1e-8, random_state=0),
-        {"threshold": [0.6]},
+        {"subsample": [0.5]},
     ),
     "no certificate": (
         MinimaxRiskEnsembleClassifier(
             n_estimators=6, subsample=0.5, gap_tol=1e-8, certify=False, random_state=0
         ),
-        {"threshold": [0.6]},
+        {"subsample": [0.5]},
     ),
     "kernel": (MinimaxRiskKernelClassifier(gap_tol=1e-9), {"radius": RADII}),
     "rbf": (MinimaxRiskKernelClassifier("rbf", gap_tol=1e-9), {"radius": RADII}),

@@ -61,6 +61,7 @@ TABLES_ALONE = (
     "misuse",
     "false-alarms",
     "matched-pairs",
+    "reliable",
     "sets",
 )
 
@@ -404,11 +405,7 @@ def verdicts_on_coverage(rows):
 
 
 def test_claims_about_coverage_can_fail():
-    assert verdicts_on_coverage(many_coverage_rows()) == [
-        "holds",
-        "reported",
-        "holds",
-    ]
+    assert verdicts_on_coverage(many_coverage_rows()) == ["holds", "reported"]
     uncovered = {"covered": False}
     seven = change(many_coverage_rows(), 7, uncovered, law="correlated", rule="bootstrap")
     assert verdicts_on_coverage(seven)[0] == "holds"
