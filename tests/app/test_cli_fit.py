@@ -287,11 +287,11 @@ class TestFit:
         assert "radius=" not in err
         assert not fit_json(capsys, few, "--target", "diagnosis")["is_bound"]
         _, out, _ = run(capsys, "fit", few, "--target", "diagnosis", "--radius", "bootstrap")
-        assert "with 95% confidence" in out
+        assert "with 95% confidence" in unwrapped(out)
         _, out, _ = run(
             capsys, "fit", few, "--target", "diagnosis", "--radius", "bootstrap", "--confidence", "0.995"
         )
-        assert "with 99.5% confidence" in out
+        assert "with 99.5% confidence" in unwrapped(out)
         _, out, _ = run(
             capsys,
             "fit",

@@ -19,7 +19,7 @@ from minimaxrisk.estimators.prediction_sets import decision_scores
 from tests.study_files import write_rows
 from tests.terminal import run
 
-N, D = 83, 200  # N is no other length in a model
+N, D = 97, 200  # N is no other length in a model
 KNOWN = 0.25  # standard deviations, within which a value counts as known
 
 

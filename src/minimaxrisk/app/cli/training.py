@@ -226,7 +226,7 @@ def guarantee_of(trained: Trained, wanted: Wanted, console: Console) -> ErrorBou
     """What can be said about new samples."""
     if not (wanted.guarantee and verify(trained.fit).valid):
         return None
-    with console.stages("guarantee"):
+    with console.stages("guarantee"), console.warnings_as_notes():
         return bound_for_new_samples(trained.fit, learner_of(trained.fit), wanted)
 
 

@@ -22,7 +22,7 @@ from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arrays import DataMatrix, IntArray, to_numpy
 from minimaxrisk._utils.dask_arrays import computed
-from minimaxrisk._utils.notices import quiet_fits
+from minimaxrisk._utils.notices import quiet_fits, warn
 from minimaxrisk._utils.sklearn_private import num_samples
 from minimaxrisk.analysis.comparison import CannotFitError, Comparison, compare, usual_rivals
 from minimaxrisk.analysis.contrasts import Contrasts, class_contrasts
@@ -423,33 +423,40 @@ def can_choose_radius(y: Any, groups: Any) -> bool:
     return sum(size > 2 for size in sizes) > 1
 
 
-def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorBound:
-    """At the confidence of the model: of the calibrated decision where there are folds to calibrate with."""
+def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorBound | None:
+    """At the confidence of the model: of the calibrated decision where there are folds to calibrate with.
+
+    None, with a warning, if half of the samples are too few to train on.
+    """
     if wanted.n_folds and not why_no_folds(fit.model, fit.y, fit.groups):
         learner = PredictionSets(
             learner, cv=wanted.n_folds, random_state=wanted.random_state, n_jobs=wanted.n_jobs
         )
     confidence = fit.model._parameters_of_set().confidence
-    return error_bound(
-        learner,
-        fit.X,
-        fit.y,
-        groups=fit.groups,
-        prevalence=wanted.prevalence,
-        confidence=confidence,
-        random_state=wanted.random_state,
-    )
+    try:
+        return error_bound(
+            learner,
+            fit.X,
+            fit.y,
+            groups=fit.groups,
+            prevalence=wanted.prevalence,
+            confidence=confidence,
+            random_state=wanted.random_state,
+        )
+    except ValueError as error:
+        warn(f"there is no bound on the error of new samples. In a part of the samples, {error}", UserWarning)
+        return None
 
 
 def _guaranteed(subject: Subject, wanted: Wanted, clock: Stopwatch) -> ErrorBound | None:
     """A model whose certificate does not hold gets none."""
-    found = wanted.guarantee
-    if not isinstance(found, ErrorBound) and not (found and verify(subject.fit).valid):
-        return None
-    clock.begin("guarantee")
-    if not isinstance(found, ErrorBound):
+    found: ErrorBound | None = None
+    if isinstance(wanted.guarantee, ErrorBound):
+        found = wanted.guarantee
+    elif wanted.guarantee and verify(subject.fit).valid:
+        clock.begin("guarantee")
         found = bound_for_new_samples(subject.fit, subject.learner, wanted)
-    return replace(found, model=None)  # findings are numbers
+    return None if found is None else replace(found, model=None)  # findings are numbers
 
 
 def _setting(value: Any) -> str:
