@@ -513,6 +513,8 @@ def tall_cases() -> Iterator[Case]:
     yield from fits("text", partial(text, 200, 400), [0.3, 1.0])
     yield from fits("text tall", partial(text, 2100, 150), [1.0], is_slow=True)
     yield from fits("text one-hot", partial(text, 200, 400), [1.0], coding="one-hot")
+    # Sparse data of the one-hot coding do without the space of moments, so that instances are generated.
+    yield from fits("text tall one-hot", partial(text, 2400, 24), [0.3, 1.0], coding="one-hot")
 
 
 def container_cases() -> Iterator[Case]:
