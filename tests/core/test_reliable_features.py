@@ -318,8 +318,8 @@ def test_few_labellings_prove_nothing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"features": [12]}, "features has column 12"),
-        ({"features": [-1]}, "features has column -1"),
+        ({"features": [12]}, "features holds the position 12"),
+        ({"features": [-1]}, "features holds the position -1"),
         ({"features": ["gene"]}, "features has 'gene'"),
         ({"features": [0.5]}, "features must be"),
         ({"features": [True, False]}, "features must be"),

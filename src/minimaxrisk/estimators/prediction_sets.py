@@ -26,7 +26,7 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-from minimaxrisk.exceptions import CoverageWarning
+from minimaxrisk.exceptions import CoverageWarning, TooFewSamplesError
 from minimaxrisk.guarantees.certified import MEMBERS, SETS, Estimator, can
 from minimaxrisk.guarantees.left_out import (
     Calibration,
@@ -335,7 +335,7 @@ def left_out_scores(
 
 def _check_folds(model: Any, n_units: int, fold: Any, kind: str) -> None:
     if len(model.classes_) < 2 or not (fold >= 0).any():
-        raise ValueError(
+        raise TooFewSamplesError(
             f"prediction sets need two {kind} of a class, one to leave out, and a second class; got "
             f"{counted(n_units, kind[:-1])} and {len(model.classes_)} "
             f"class{'es' * (len(model.classes_) != 1)}. Add {kind}."

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
+    from minimaxrisk.guarantees.bound import Bound, ErrorBound
     from minimaxrisk.guarantees.posed_fit import PosedFit
     from minimaxrisk.guarantees.reliable_features import ReliableFeatures
-    from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
 
 __all__ = [
+    "Bound",
     "Certificate",
-    "ClassLimit",
     "ErrorBound",
     "PosedFit",
     "ReliableFeatures",
@@ -21,9 +21,9 @@ __all__ = [
 ]
 
 _MODULE_OF = {
+    "Bound": "bound",
     "Certificate": "verification",
-    "ClassLimit": "statement",
-    "ErrorBound": "statement",
+    "ErrorBound": "bound",
     "PosedFit": "posed_fit",
     "ReliableFeatures": "reliable_features",
     "WorstCase": "worst_case",

@@ -42,10 +42,10 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.fit_support import time_left
 from minimaxrisk.estimators.prediction_sets import warn_about_small_classes
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, HISTORY, can, columns_read_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, Calibration
 from minimaxrisk.guarantees.posed_fit import PosedFit
-from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 
 NOT_CALIBRATED = "The decision is not calibrated {why}."

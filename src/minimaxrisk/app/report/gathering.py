@@ -64,6 +64,8 @@ from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii, n_features_at
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import PredictionSets, decision_scores
+from minimaxrisk.exceptions import TooFewSamplesError
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import (
     CHOSEN_RADIUS,
     HISTORY,
@@ -76,7 +78,6 @@ from minimaxrisk.guarantees.certified import (
 from minimaxrisk.guarantees.error_bound import error_bound
 from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
 from minimaxrisk.guarantees.reliable_features import reliable_features
-from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
@@ -443,7 +444,7 @@ def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorB
             confidence=confidence,
             random_state=wanted.random_state,
         )
-    except ValueError as error:
+    except TooFewSamplesError as error:
         warn(f"there is no bound on the error of new samples. In a part of the samples, {error}", UserWarning)
         return None
 
