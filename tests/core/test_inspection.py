@@ -28,7 +28,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis import PermutationTestResult
 from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
-from minimaxrisk.guarantees import PosedFit
+from minimaxrisk.guarantees import FittedProblem
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.left_out import LeftOutScores
 from minimaxrisk.inspection import (
@@ -209,7 +209,7 @@ def test_features_are_counted_on_all_samples(wide):
     ]
     display = FeatureCountDisplay.from_estimator(model, X, y, sample_weight=weight)
     assert display.n_features.tolist() == alone[::-1]
-    display = FeatureCountDisplay.from_estimator(PosedFit(model, X, y, sample_weight=weight))
+    display = FeatureCountDisplay.from_estimator(FittedProblem(model, X, y, sample_weight=weight))
     assert display.n_features.tolist() == alone[::-1]
     behind = make_pipeline(StandardScaler(), MinimaxRiskClassifierCV(radii=radii, cv=2)).fit(X, y)
     plain = MinimaxRiskClassifierCV(radii=radii, cv=2).fit(X, y)

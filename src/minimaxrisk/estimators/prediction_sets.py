@@ -28,6 +28,7 @@ from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.exceptions import CoverageWarning, TooFewSamplesError
 from minimaxrisk.guarantees.certified import MEMBERS, SETS, Estimator, can
+from minimaxrisk.guarantees.fitted_problem import is_label_free
 from minimaxrisk.guarantees.left_out import (
     Calibration,
     LeftOutScores,
@@ -35,7 +36,6 @@ from minimaxrisk.guarantees.left_out import (
     needed_to_exclude,
     weights_of_units,
 )
-from minimaxrisk.guarantees.posed_fit import is_label_free
 from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_each_fold
 from minimaxrisk.samples.parts import groups_for_fit
 from minimaxrisk.samples.validation import (

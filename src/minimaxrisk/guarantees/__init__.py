@@ -6,7 +6,7 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from minimaxrisk.guarantees.bound import Bound, ErrorBound
-    from minimaxrisk.guarantees.posed_fit import PosedFit
+    from minimaxrisk.guarantees.fitted_problem import FittedProblem
     from minimaxrisk.guarantees.reliable_features import ReliableFeatures
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
@@ -15,7 +15,7 @@ __all__ = [
     "Bound",
     "Certificate",
     "ErrorBound",
-    "PosedFit",
+    "FittedProblem",
     "ReliableFeatures",
     "WorstCase",
 ]
@@ -24,7 +24,7 @@ _MODULE_OF = {
     "Bound": "bound",
     "Certificate": "verification",
     "ErrorBound": "bound",
-    "PosedFit": "posed_fit",
+    "FittedProblem": "fitted_problem",
     "ReliableFeatures": "reliable_features",
     "WorstCase": "worst_case",
 }
