@@ -67,8 +67,6 @@ class BoundPathDisplay(Display):
         BoundPathDisplay
             Ready to ``plot``.
         """
-        drawn = ("radii", "worst_case_error", "lower", "n_features")
-        canvas.check_attributes("path", path, "a path of bounds over radii", drawn)
         order = np.argsort(path.radii, kind="stable")
         return cls(
             x=np.asarray(path.radii, dtype=float)[order],

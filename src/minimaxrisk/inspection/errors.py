@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from math import isclose, isqrt
 from typing import Any, Self
@@ -15,7 +15,6 @@ from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier_cv import last_smallest, n_features_at, within_one_standard_error
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, PROOF, fitted_for
 from minimaxrisk.guarantees.fitted_problem import FittedProblem, as_fitted_problem
-from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
 
@@ -112,8 +111,6 @@ class ErrorComparisonDisplay(Display):
             Ready to ``plot``.
         """
         classifier = fitted_for(model, cls.__name__, PROOF)[0]
-        drawn = ("fold_errors", "errors", "fold_deviations", "majority_error")
-        canvas.check_attributes("result", result, "a CrossValidatedError", drawn)
         return cls(
             worst_case_error=float(classifier.worst_case_error_),
             fold_errors=np.asarray(result.fold_errors, dtype=float),
@@ -355,8 +352,6 @@ class PermutationTestDisplay(Display):
         PermutationTestDisplay
             Ready to ``plot``.
         """
-        drawn = tuple(field.name for field in fields(cls))
-        canvas.check_attributes("result", result, "a result of minimaxrisk.permutation_test", drawn)
         floors = [value for level, value in result.noise_floor.items() if isclose(level, LEVEL)]
         return cls(
             statistic=float(result.statistic),
