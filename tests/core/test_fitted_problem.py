@@ -119,6 +119,16 @@ def test_what_is_refused(study):
     assert [has_proof(each) for each in (model, *refused)] == [True, False, False, False]
 
 
+def test_the_stored_radius_is_taken_even_if_another_one_was_posed(study):
+    X, y = study
+    fit = FittedProblem(MinimaxRiskClassifier(radius=1.5).fit(X, y), X, y)
+    assert fit.posed_by_parameters is fit.posed_by_stored_radius
+    changed = FittedProblem(fit.model, X, y)
+    assert changed.posed_by_parameters.radii.factor == 1.5
+    fit.model.radius_ = 2.0
+    assert changed.posed_by_stored_radius.radii.factor == 2.0
+
+
 def test_columns_that_are_used_are_those_selected_or_else_all_that_are_read(study):
     X, y = study
     member = MinimaxRiskClassifier(radius=2.0)
