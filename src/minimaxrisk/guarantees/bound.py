@@ -70,6 +70,8 @@ class ErrorBound(Bound):
         ``reason``.
     n_errors, n_test : int
         Errors, and samples they were counted on; of each group that was held out one.
+    label : None
+        The bound concerns a mixture of all classes.
     n_train : int
         How many samples the model was trained on.
     rule : str
