@@ -68,7 +68,7 @@ class UnderfitWarning(UserWarning):
 
 
 class TooFewSamplesError(ValueError):
-    """Samples or groups are too few to leave some of them out.
+    """Samples or groups are too few to leave some of them out, or to fit a model on those that remain.
 
     The message says what would help. All other errors of arguments are plain ``ValueError``.
 

@@ -281,6 +281,8 @@ def test_bad_input(data, arguments):
         (LogisticRegression(), slice(None), {"strata": np.arange(80)}),
         (PredictionSets(LogisticRegression(), cv=2), [0, 1, 40, 41], {}),
         (MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2), [0, 1, 40, 41], {}),
+        (MinimaxRiskClassifier(radius="bootstrap"), [0, 1, 40, 41], {}),
+        (MinimaxRiskClassifier(), [0, 1, 40, 41], {"groups": [0, 1, 0, 1]}),
     ],
 )
 def test_too_few_samples_for_halves_have_an_error_of_their_own(data, classifier, rows, arguments):
