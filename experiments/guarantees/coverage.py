@@ -43,7 +43,7 @@ from experiments.paper.fitting import fit_quietly
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.choices import Coding, RadiusOfBox
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.posed_fit import rule_probabilities
+from minimaxrisk.guarantees.fitted_problem import rule_probabilities
 from minimaxrisk.guarantees.worst_case import worst_case
 from minimaxrisk.matrices.moments import make_coding
 

@@ -18,8 +18,8 @@ from experiments.harness.reporting import Claim, Item, Report, Row, TextTable, p
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.statement import ErrorBound
 
 NAME = "misuse"
 NONE, WRONG = "no bound", "bound below the error"

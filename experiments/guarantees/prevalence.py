@@ -127,7 +127,7 @@ def _one_study(setting: Setting, n: int, random: np.random.RandomState) -> dict[
     weights = np.array(setting.prevalence)
     mass = weights @ named
     true_values = {k: weights[k] * named[k, k] / mass[k] for k in shares if mass[k] > 0.0}
-    each = [one.limit < errors[one.label] for one in sorted(found.per_class, key=lambda one: one.label)]
+    each = [one.value < errors[one.label] for one in sorted(found.per_class, key=lambda one: one.label)]
     error = float(weights @ errors)
     return {
         OWN: bool(own_limit < error),

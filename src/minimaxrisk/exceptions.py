@@ -1,9 +1,10 @@
-"""Warnings of this library. All are kinds of ``UserWarning``."""
+"""Warnings and errors of this library. Warnings are kinds of ``UserWarning``."""
 
 __all__ = [
     "CoverageWarning",
     "LargeFitWarning",
     "OutOfBagWarning",
+    "TooFewSamplesError",
     "UnderfitWarning",
     "UninformativeRadiusWarning",
 ]
@@ -63,4 +64,16 @@ class UnderfitWarning(UserWarning):
     See Also
     --------
     MinimaxRiskKernelClassifier : With ``kernel="rbf"`` it finds a class that lies between two others.
+    """
+
+
+class TooFewSamplesError(ValueError):
+    """Samples or groups are too few to leave some of them out, or to fit a model on those that remain.
+
+    The message says what would help. All other errors of arguments are plain ``ValueError``.
+
+    See Also
+    --------
+    error_bound : Holds out half of the samples.
+    PredictionSets : Leaves out one fold after the other.
     """

@@ -177,12 +177,12 @@ class TestFit:
         found = fit_json(capsys, *arguments)["guarantee"]
         assert (found["value"], found["statement"]) == (own.value, own.statement)
         assert found["prevalence"] == {"ill": 0.1, "well": 0.9}
-        assert [one["limit"] for one in found["per_class"]] == [one.limit for one in own.per_class]
+        assert [one["limit"] for one in found["per_class"]] == [one.value for one in own.per_class]
         assert found["predictive_values"] == own.predictive_values
         _, out, _ = run(capsys, "fit", *arguments)
         said = " ".join(out.split())
         assert "where 10% are “ill” and 90% are “well”" in said
-        limit = at_least(1.0 - own.per_class[0].limit, ".1%")
+        limit = at_least(1.0 - own.per_class[0].value, ".1%")
         assert f"of “ill” at least {limit} are recognised, the sensitivity" in said
         assert said.index("of “ill” at least") < said.index("of “well” at least")
         assert said.index("of those called “ill”") < said.index("of those called “well”")

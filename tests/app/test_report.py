@@ -50,8 +50,8 @@ from minimaxrisk.app.report.tables import (
     suspect_table,
 )
 from minimaxrisk.datasets import make_expression
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.left_out import LeftOutScores
-from minimaxrisk.guarantees.statement import ErrorBound
 from tests.folds import decided, folds_of
 from tests.report_findings import gather_findings
 from tests.study_files import HOSTILE_NAMES
@@ -340,7 +340,7 @@ def test_the_error_bound_is_a_card(study, findings):
     assert str(own.n_train) in card.text
     assert own.assumption in page
     assert "where classes are as common as in these data (" in page
-    assert f"at least {at_least(1.0 - own.per_class[0].limit, '.1%')} are recognised" in page
+    assert f"at least {at_least(1.0 - own.per_class[0].value, '.1%')} are recognised" in page
     assert page.index("of “ill” at least") < page.index("of “healthy” at least")  # it is looked for
     given = gather_findings(MinimaxRiskClassifier().fit(X, y), X, y, **NOTHING, guarantee=own)
     assert given.guarantee == own
@@ -394,7 +394,15 @@ def test_without_a_guarantee(study):
     assert key_numbers(found)[2].text == "not computed"
     page = text_of(render_report(found, PROVENANCE))
     assert "Not computed: leave out --no-guarantee to add it." in page
-    no_bound = ErrorBound(1.0, None, "predict", 1, 20, 20, 2, reason="copies of samples")
+    no_bound = ErrorBound(
+        value=1.0,
+        confidence=None,
+        n_errors=1,
+        n_test=20,
+        n_train=20,
+        class_sizes={"ill": 20.0, "well": 20.0},
+        reason="copies of samples",
+    )
     none = replace(found, guarantee=no_bound)
     assert verdict.bound_with_confidence(none) is None
     assert key_numbers(none)[2].value == "–"

@@ -280,7 +280,7 @@ def test_columns_that_steps_made_have_names_of_their_own(study):
     found = gather_findings(pipeline.fit(pandas_frame(X), y), pandas_frame(X), y, **NOTHING)
     assert set(found.features.names) <= {f"pca{j}" for j in range(8)}
     assert found.data.n_features == 8
-    with pytest.raises(ValueError, match=r"feature_names must hold 60 names.*or 8, of those"):
+    with pytest.raises(ValueError, match="feature_names must hold"):
         gather_findings(pipeline, pandas_frame(X), y, feature_names=["a", "b"], **NOTHING)
 
 

@@ -1,6 +1,6 @@
 """Every estimator with every function, every form of data, weights and groups: it works, or says what to use.
 
-What works is declared: capabilities on the classes, ``NEEDS`` of the functions. A cell that works gives the
+What works is in the page "What goes with what" of the documentation. A cell that works gives the
 answer of a NumPy array. A cell that is refused raises an error that names something to do. Nothing else may
 come out. Some cells are walked in every run; ``make test-slow`` walks the whole product.
 """
@@ -12,6 +12,7 @@ import warnings
 from functools import cache
 from importlib import import_module
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,7 +42,6 @@ from minimaxrisk.guarantees.certified import (
     ELSEWHERE,
     LIBRARY_CLASSIFIER,
     MEMBERS,
-    NEEDS,
     PROOF,
     can,
     unwrapped,
@@ -239,14 +239,37 @@ REFUSED = {
 }
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "what_goes_with_what.md"
+
+
+@cache
+def page():
+    """Read which classes a function takes, by function."""
+    text = PAGE.read_text(encoding="utf-8")
+    lines = [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line
+    ]
+    _, *classes = next(cells for cells in lines if "MinimaxRiskClassifier" in cells)
+    return {
+        name: {kind for kind, works in zip(classes, cells, strict=True) if works == "yes"}
+        for name, *cells in lines
+        if name not in ("", "---")
+    }
+
+
+NEED_CERTIFICATE = {
+    *("verify", "worst_case", "report", "BoundPathDisplay"),
+    *("WorstCaseDistributionDisplay", "ErrorComparisonDisplay"),
+}
+
+
 def is_supported(model, function, wrapping, mode):
-    """By what is declared."""
+    """Return what the page says."""
     inner = unwrapped(model)[0]
-    has_proof = can(inner, PROOF) and getattr(inner, "certify", True)
-    if not all(can(inner, capability) for capability in NEEDS.get(function, ())):
+    if type(inner).__name__ not in page().get(function, {type(inner).__name__}):
         return False
-    if PROOF in NEEDS.get(function, ()) and not has_proof and function != "save_model":
-        return False  # a file may hold one that was fitted without a certificate
+    if not getattr(inner, "certify", True) and function in NEED_CERTIFICATE:
+        return False
     return not {(function, wrapping), (function, mode)} & REFUSED
 
 
@@ -323,7 +346,7 @@ def test_the_whole_product(name, wrapping, form, mode):
 
 
 def test_what_is_declared_is_walked():
-    assert set(NEEDS) <= set(FUNCTIONS)
+    assert set(page()) - {"dask arrays", "arrays on a device"} <= set(FUNCTIONS)
     displays = {name for name in inspection.__all__ if hasattr(getattr(inspection, name), "from_estimator")}
     assert displays <= set(FUNCTIONS)
     taken = {"verify", "worst_case", "error_bound", "permutation_test", "check_data", "check_batches"}

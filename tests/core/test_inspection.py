@@ -28,7 +28,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.analysis import PermutationTestResult
 from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
-from minimaxrisk.guarantees import PosedFit
+from minimaxrisk.guarantees import FittedProblem
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.left_out import LeftOutScores
 from minimaxrisk.inspection import (
@@ -126,7 +126,6 @@ def test_permutation_test(pyplot, permutations):
     np.testing.assert_array_equal(display.artists_["observed"].get_xdata(), [0.3, 0.3])
     np.testing.assert_array_equal(floor.get_xdata(), [0.365, 0.365])
     assert floor.get_linestyle() == "--"
-    assert "p = 0.0025 with 399 permutations" in display.ax_.get_title(loc="left")
 
 
 def test_permutations_that_all_score_the_same(pyplot, permutations):
@@ -136,29 +135,13 @@ def test_permutations_that_all_score_the_same(pyplot, permutations):
     assert widths(display.artists_["permutations"]).sum() == pytest.approx(0.01)
 
 
-def test_permutation_test_without_the_quantile(pyplot, permutations):
-    permutations = replace(permutations, noise_floor={0.5: 0.4})
-    display = PermutationTestDisplay.from_result(permutations).plot()
-    assert set(display.artists_) == {"permutations", "observed"}
-
-
 def test_path_over_radii_is_sorted(pyplot, path):
     display = BoundPathDisplay.from_result(path).plot()
     upper, lower, features = (display.artists_[name] for name in ("upper bound", "lower bound", "features"))
     np.testing.assert_array_equal(upper.get_xydata(), [[0.5, 0.1], [1.0, 0.2], [2.0, 0.4]])
     np.testing.assert_array_equal(lower.get_ydata(), [0.09, 0.19, 0.39])
     np.testing.assert_array_equal(features.get_xydata(), [[0.5, 30], [1.0, 12], [2.0, 3]])
-    assert "radius" in display.ax_.get_xlabel()
-    assert features.axes.get_ylabel() == "selected features"
     assert features.axes is not display.ax_
-
-
-def test_limits_follow_the_data_when_a_scale_is_changed(pyplot, path):
-    display = replace(BoundPathDisplay.from_result(path), x=np.array([0.1, 1.0, 10.0])).plot()
-    display.ax_.set_xscale("log")
-    left, right = display.ax_.get_xlim()
-    assert 0.05 < left < 0.1
-    assert 10.0 < right < 20.0
 
 
 def test_errors_over_the_number_of_features(pyplot):
@@ -178,7 +161,6 @@ def test_errors_over_the_number_of_features(pyplot):
     assert drawn["fewest"].get_offsets().tolist() == [[4, 0.24]]
     np.testing.assert_allclose(drawn["limit"].get_ydata(), 0.25)
     assert display.ax_.get_ylim()[0] == 0.0
-    assert "Error on left-out samples" in display.ax_.get_title(loc="left")
     display.figure_.canvas.draw()
 
 
@@ -191,7 +173,6 @@ def test_the_choice_of_a_radius_by_one_fold(pyplot, wide, scoring):
     display.figure_.canvas.draw()
     assert np.isnan(display.standard_error).all()
     assert display.few == display.best
-    assert ("minus the score" in display.ax_.get_ylabel()) == (scoring is not None)
     model.set_params(rule=100).fit(*wide)
     with pytest.raises(ValueError, match="rule='one-se' or 'best'"):
         FeatureCountDisplay.from_estimator(model, *wide)
@@ -209,7 +190,7 @@ def test_features_are_counted_on_all_samples(wide):
     ]
     display = FeatureCountDisplay.from_estimator(model, X, y, sample_weight=weight)
     assert display.n_features.tolist() == alone[::-1]
-    display = FeatureCountDisplay.from_estimator(PosedFit(model, X, y, sample_weight=weight))
+    display = FeatureCountDisplay.from_estimator(FittedProblem(model, X, y, sample_weight=weight))
     assert display.n_features.tolist() == alone[::-1]
     behind = make_pipeline(StandardScaler(), MinimaxRiskClassifierCV(radii=radii, cv=2)).fit(X, y)
     plain = MinimaxRiskClassifierCV(radii=radii, cv=2).fit(X, y)
@@ -229,8 +210,6 @@ def test_path_over_iterations(pyplot, wide, solver):
     np.testing.assert_array_equal(drawn["upper bound"].get_xdata(), np.arange(1, model.n_iter_ + 1))
     for name, key in (("upper bound", "upper"), ("lower bound", "lower"), ("features", "n_features")):
         np.testing.assert_array_equal(drawn[name].get_ydata(), [record[key] for record in model.history_])
-    assert display.ax_.get_xlabel() == "iteration"
-    assert "Φ" in drawn["features"].axes.get_ylabel()
 
 
 def test_selection_frequencies(pyplot, selector):
@@ -243,21 +222,8 @@ def test_selection_frequencies(pyplot, selector):
     assert reached[0].get_facecolor() != missed[0].get_facecolor()
     assert row_names(display.ax_) == ["column 5", "column 1", "column 3", "column 4", "column 0"]
     np.testing.assert_array_equal(display.artists_["threshold"].get_xdata(), [0.6, 0.6])
-    title = display.ax_.get_title(loc="left")
-    assert "3 of 6 features" in title
     strict = StabilityDisplay.from_estimator(selector, threshold=0.95)
     assert (strict.threshold, strict.n_selected) == (0.95, 1)
-
-
-def test_fewer_frequencies_with_names(pyplot, selector):
-    selector.feature_names_in_ = np.array(list("abcdef"), dtype=object)
-    display = StabilityDisplay.from_estimator(selector, max_features=2).plot()
-    assert row_names(display.ax_) == ["f", "b"]
-    given = StabilityDisplay.from_estimator(selector, max_features=2, feature_names=list("uvwxyz"))
-    assert given.names == ["z", "v"]
-    with pytest.raises(ValueError, match="feature_names must hold 6 names, got 1"):
-        StabilityDisplay.from_estimator(selector, feature_names=["u"])
-    assert "3 of 6 features" in display.ax_.get_title(loc="left")
 
 
 def test_coefficients_of_two_classes(pyplot, cancer):
@@ -273,7 +239,6 @@ def test_coefficients_of_two_classes(pyplot, cancer):
     assert (left * right == 0).all()
     assert row_names(display.ax_) == [f"column {j}" for j in top]
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["0", "1"]
-    assert f"8 most important of {model.n_features_selected_}" in display.ax_.get_title(loc="left")
 
 
 def test_coefficients_of_more_classes_fill_the_bar(pyplot, wide):
@@ -306,14 +271,6 @@ def test_more_classes_than_colours(pyplot):
     assert len(styles) == 9
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
-def test_nothing_selected(pyplot, cancer):
-    model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
-    display = SelectedFeaturesDisplay.from_estimator(model).plot()
-    assert display.ax_.get_title(loc="left") == "Selected features: 0"
-    assert display.ax_.get_legend() is None
-
-
 def test_worst_case_of_each_sample(pyplot, wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
@@ -334,8 +291,6 @@ def test_worst_case_of_each_sample(pyplot, wide):
     assert in_doubt[rows].sum() == in_doubt.sum()
     assert (np.diff(other[rows])[np.diff(in_doubt[rows].astype(int)) == 0] <= 1e-9).all()
     assert other[rows][~in_doubt[rows]].min() >= np.delete(other, rows).max() - 1e-9
-    assert f"own: {other.sum():.1%}" in display.ax_.get_title(loc="left")
-    assert "left out" not in display.ax_.get_title(loc="left")
 
 
 def test_samples_without_mass_on_other_labels_are_not_drawn(pyplot):
@@ -351,15 +306,6 @@ def test_samples_without_mass_on_other_labels_are_not_drawn(pyplot):
     assert display.total_other_mass == pytest.approx(0.4)
 
 
-def test_instances_without_a_label_are_left_out_and_said_so(pyplot, cancer):
-    X, y = cancer
-    model = MinimaxRiskClassifier().fit(X[:100], y[:100], X_unlabeled=X[100:130])
-    display = WorstCaseDistributionDisplay.from_estimator(model, y[:100]).plot()
-    assert display.samples.max() < 100
-    assert display.unlabeled_mass == pytest.approx(model.worst_case_distribution_[100:].sum())
-    assert "left out: 30 rows without a label" in display.ax_.get_title(loc="left")
-
-
 def test_names_that_are_given(pyplot, wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
@@ -371,10 +317,9 @@ def test_names_that_are_given(pyplot, wide):
     assert row_names(worst.ax_) == [f"p{i}" for i in worst.samples]
     with pytest.raises(ValueError, match="feature_names must hold 300 names, got 40"):
         SelectedFeaturesDisplay.from_estimator(model, feature_names=patients)
-    with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
-        WorstCaseDistributionDisplay.from_estimator(model, y, sample_names=genes)
-    with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
-        SelectedValuesDisplay.from_estimator(model, X, y, sample_names=genes)
+    for display, given in ((WorstCaseDistributionDisplay, [y]), (SelectedValuesDisplay, [X, y])):
+        with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
+            display.from_estimator(model, *given, sample_names=genes)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
@@ -393,8 +338,6 @@ def test_values_of_selected_features(pyplot, wide, make):
     assert [line.get_xdata()[0] for line in display.artists_["borders"]] == [13.5, 26.5]
     classes = [label.get_text() for label in display.ax_.get_xticklabels()]
     assert classes == ["alpha", "beta", "gamma"]
-    title = display.ax_.get_title(loc="left")
-    assert title == f"the 7 most important of {model.n_features_selected_} selected features, 40 samples"
 
 
 def test_fewer_samples_keep_the_shares_of_the_classes(pyplot, wide):
@@ -403,21 +346,7 @@ def test_fewer_samples_keep_the_shares_of_the_classes(pyplot, wide):
     display = SelectedValuesDisplay.from_estimator(model, X, y, max_samples=10).plot()
     assert len(set(display.samples)) == 10
     assert np.bincount(display.labels).min() >= 3
-    assert "10 of 40 samples" in display.ax_.get_title(loc="left")
     assert display.values.shape == (len(display.names), 10)
-
-
-@pytest.mark.parametrize("wrong", [2, "1"])
-def test_labels_that_the_model_has_not_learned_are_not_drawn(wrong):
-    X = np.random.default_rng(0).standard_normal((20, 4))
-    y = np.arange(20) % 2
-    model = MinimaxRiskClassifier().fit(X, y)
-    labels = y.astype(type(wrong)).astype(object)
-    labels[3] = wrong
-    at = 3 if isinstance(wrong, int) else 0
-    for display in (SelectedValuesDisplay, ErrorComparisonDisplay):
-        with pytest.raises(ValueError, match=rf"y must hold labels of the model.*\[0, 1\].*at position {at}"):
-            display.from_estimator(model, X, labels)
 
 
 @pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
@@ -425,7 +354,8 @@ def test_values_where_nothing_is_selected(pyplot, cancer):
     model = MinimaxRiskClassifier(radius=100.0).fit(*cancer)
     display = SelectedValuesDisplay.from_estimator(model, *cancer)
     assert display.values.shape == (0, 200)
-    assert display.plot().ax_.get_title(loc="left").startswith("0 selected features")
+    display.plot()
+    assert SelectedFeaturesDisplay.from_estimator(model).plot().ax_.get_legend() is None
 
 
 @pytest.mark.usefixtures("eager_processes")
@@ -548,7 +478,6 @@ def test_errors_beside_the_worst_case(pyplot, wide):
     values, counts = np.unique(result.fold_errors[1].round(9), return_counts=True)
     np.testing.assert_allclose(drawn["folds"].get_offsets()[of_predict, 0], values)
     np.testing.assert_allclose(drawn["folds"].get_sizes()[of_predict], 42 * counts)
-    assert "4-fold" in display.ax_.get_title(loc="left")
 
 
 def test_given_axes_are_drawn_on(pyplot, cancer, selector, permutations, path):
@@ -582,55 +511,31 @@ def test_models_must_be_fitted(make):
 @pytest.mark.parametrize("make", FROM_ESTIMATOR)
 def test_models_of_another_kind_are_refused(make, cancer):
     other = LogisticRegression(max_iter=10_000).fit(cancer[0][:, :2], cancer[1])
-    with pytest.raises(
-        ValueError, match=r"Display is not supported for LogisticRegression; (use|fit) a? ?Minim"
-    ):
+    with pytest.raises(ValueError, match="Display is not supported for LogisticRegression; "):
         make(other)
-    with pytest.raises(ValueError, match=r"Display is not supported for dict; (use|fit) a? ?MinimaxRisk"):
-        make({})
 
 
-def test_a_selector_without_stability_is_refused(cancer):
-    selector = MinimaxRiskSelector().fit(*cancer)
-    with pytest.raises(ValueError, match="needs selection_frequencies_"):
-        StabilityDisplay.from_estimator(selector)
-
-
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (PermutationTestDisplay.from_result, "result must be a result of minimaxrisk.permutation_test"),
-        (BoundPathDisplay.from_result, "path must be a path of bounds over radii"),
-    ],
-)
-def test_results_of_another_kind_are_refused(make, match):
-    with pytest.raises(TypeError, match=match):
-        make({})
-
-
-@pytest.mark.parametrize("value", [0, 2.5, "all"])
-def test_number_of_bars(cancer, selector, value):
-    X, y = cancer
-    model = MinimaxRiskClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=f"max_features must be a positive integer, got {value!r}"):
-        SelectedFeaturesDisplay.from_estimator(model, max_features=value)
-    with pytest.raises(ValueError, match="max_features must be"):
-        StabilityDisplay.from_estimator(selector, max_features=value)
-    with pytest.raises(ValueError, match="max_samples must be"):
-        WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=value)
+def test_arguments(cancer, selector):
+    model = MinimaxRiskClassifier().fit(*cancer)
+    with pytest.raises(ValueError, match="max_features"):
+        SelectedFeaturesDisplay.from_estimator(model, max_features=0)
+    with pytest.raises(ValueError, match="max_samples"):
+        WorstCaseDistributionDisplay.from_estimator(model, cancer[1], max_samples="all")
+    with pytest.raises(ValueError, match="feature_names"):
+        StabilityDisplay.from_estimator(selector, feature_names=["u"])
+    with pytest.raises(ValueError, match="stability=True"):
+        StabilityDisplay.from_estimator(MinimaxRiskSelector().fit(*cancer))
 
 
 def test_labels_must_be_those_of_the_fit(wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=r"y must hold the labels .* which has 40 rows; got 41 labels"):
-        WorstCaseDistributionDisplay.from_estimator(model, np.append(y, "beta"))
-    with pytest.raises(ValueError, match=r"y must hold the labels .* got 0 labels"):
-        WorstCaseDistributionDisplay.from_estimator(model, [])
-    with pytest.raises(ValueError, match=r"its classes_ are \['alpha'.* got 'delta' at position 0"):
-        WorstCaseDistributionDisplay.from_estimator(model, np.where(y == "alpha", "delta", y))
-    with pytest.raises(ValueError, match="got 1 at position 0"):
-        WorstCaseDistributionDisplay.from_estimator(model, np.ones(40, dtype=int))
+    for labels in (np.append(y, "beta"), [], np.where(y == "alpha", "delta", y), np.ones(40, dtype=int)):
+        with pytest.raises(ValueError, match="y must hold"):
+            WorstCaseDistributionDisplay.from_estimator(model, labels)
+    for display in (SelectedValuesDisplay, ErrorComparisonDisplay):
+        with pytest.raises(ValueError, match=r"y must hold.*at position 0"):
+            display.from_estimator(model, X, np.where(y == "alpha", "delta", y))
 
 
 def test_without_matplotlib(monkeypatch, path):

@@ -19,10 +19,6 @@ def test_clopper_pearson_from_the_definition(n_errors, n):
     assert stats.binom.cdf(n_errors, n, p) == pytest.approx(0.05)
 
 
-def test_all_wrong_is_no_limit():
-    assert clopper_pearson_limit(5, 5, 0.95) == 1.0
-
-
 def masses_of_sum(rates):
     """Distribution of a sum of independent trials with these rates."""
     found = np.ones(1)
@@ -39,15 +35,14 @@ def largest_failure(rates_of_trials, n, confidence):
     )
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_limit_of_a_mean_rate_holds_for_all_rates(n, confidence):
-    grid = np.linspace(0.0, 1.0, 11)
-    worst = largest_failure(combinations_with_replacement(grid, n), n, confidence)
-    assert worst <= 1.0 - confidence + ROUNDING
+    rates = combinations_with_replacement(np.linspace(0.0, 1.0, 11), n)
+    assert largest_failure(rates, n, confidence) <= 1.0 - confidence + ROUNDING
 
 
-@pytest.mark.parametrize(("first", "second"), [(10, 10), (3, 20), (1, 15)])
+@pytest.mark.parametrize(("first", "second"), [(10, 10), (3, 20)])
 def test_limit_of_a_mean_rate_holds_for_two_classes(first, second):
     grid = np.linspace(0.0, 1.0, 41)
     rates = ([a] * first + [b] * second for a, b in product(grid, grid))
@@ -69,40 +64,18 @@ def by_definition(n_errors, sizes, weights, grid):
 
 
 @pytest.mark.parametrize(
-    ("n_errors", "sizes", "weights"),
+    ("n_errors", "sizes", "weights", "n_grid"),
     [
-        ((0, 0), (5, 8), (0.1, 0.9)),
-        ((1, 0), (5, 8), (0.1, 0.9)),
-        ((0, 2), (8, 5), (0.5, 0.5)),
-        ((7, 2), (7, 3), (0.7, 0.3)),
-        ((1, 3), (1, 12), (0.3, 0.7)),
+        ((0, 0), (5, 8), (0.1, 0.9), 301),
+        ((0, 2), (8, 5), (0.5, 0.5), 301),
+        ((7, 2), (7, 3), (0.7, 0.3), 301),
+        ((1, 0, 2), (4, 5, 3), (0.2, 0.5, 0.3), 41),
     ],
 )
-def test_buehler_of_two_classes_is_the_largest_value_on_a_grid(n_errors, sizes, weights):
-    expected = by_definition(n_errors, sizes, weights, np.linspace(0.0, 1.0, 301))
-    assert expected - ROUNDING <= buehler_limit(n_errors, sizes, weights, 0.95) <= expected + 1 / 300 + GAP
-
-
-@pytest.mark.parametrize("n_errors", [(0, 0, 0), (1, 0, 2), (0, 3, 1)])
-def test_buehler_of_three_classes_is_the_largest_value_on_a_grid(n_errors):
-    sizes, weights = (4, 5, 3), (0.2, 0.5, 0.3)
-    expected = by_definition(n_errors, sizes, weights, np.linspace(0.0, 1.0, 41))
-    assert expected - ROUNDING <= buehler_limit(n_errors, sizes, weights, 0.95) <= expected + 1 / 40
-
-
-@pytest.mark.parametrize(
-    ("sizes", "weights"), [((6, 9), (0.05, 0.95)), ((9, 6), (0.5, 0.5)), ((2, 15), (0.8, 0.2))]
-)
-def test_buehler_fails_with_the_stated_probability_at_most(sizes, weights):
-    counts = list(product(*(range(n + 1) for n in sizes)))
-    limits = np.array([buehler_limit(one, sizes, weights, 0.95) for one in counts])
-    failures = [
-        np.prod(stats.binom.pmf(counts, sizes, rates), axis=1)[
-            limits < np.dot(weights, rates) - ROUNDING
-        ].sum()
-        for rates in product(np.linspace(0.0, 1.0, 31), repeat=2)
-    ]
-    assert 0.04 < max(failures) <= 0.05 + ROUNDING
+def test_buehler_is_the_largest_value_on_a_grid(n_errors, sizes, weights, n_grid):
+    expected = by_definition(n_errors, sizes, weights, np.linspace(0.0, 1.0, n_grid))
+    found = buehler_limit(n_errors, sizes, weights, 0.95)
+    assert expected - ROUNDING <= found <= expected + 1 / (n_grid - 1) + GAP
 
 
 def test_buehler_is_at_most_four_fifths_of_the_sum_of_limits():

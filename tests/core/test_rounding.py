@@ -92,8 +92,8 @@ def test_a_confidence_keeps_its_digits():
 
 def values_of(bound):
     """Every upper bound that is stored in a bound, and every lower one."""
-    upper = [bound.value] + [one.limit for one in bound.per_class]
-    lower = [1.0 - one.limit for one in bound.per_class] + list(bound.predictive_values.values())
+    upper = [bound.value] + [one.value for one in bound.per_class]
+    lower = [1.0 - one.value for one in bound.per_class] + list(bound.predictive_values.values())
     return upper, [*lower, bound.confidence]
 
 

@@ -80,7 +80,7 @@ def test_defaults_are_those_of_the_signature(name):
     if not callable(value):
         return
     names = {each.split(".")[-1]: public for each, public in public_objects().items()}
-    defaults = {} if issubclass(type(value), type) and issubclass(value, Warning) else defaults_of(value)
+    defaults = {} if issubclass(type(value), type) and issubclass(value, Exception) else defaults_of(value)
     for parameter, (kind, _) in documented(value, "Parameters").items():
         if parameter not in defaults:
             continue  # of the sort *args

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import sys
 from pathlib import Path
 
@@ -61,9 +60,3 @@ def test_options_in_a_sentence_are_as_they_are_typed(commands):
     shown = [node.astext() for node in said if node.tagname == "literal"]
     assert shown == ["--samples patient", "--header", "--radius"]
     assert "".join(node.astext() for node in said).endswith("none; see --radius.")
-
-
-def test_what_goes_with_what_is_what_is_declared():
-    """``python docs/reference/make_what_goes_with_what.py`` writes the page."""
-    found = runpy.run_path(str(REFERENCE / "make_what_goes_with_what.py"))
-    assert found["PAGE"].read_text(encoding="utf-8") == found["page"]()

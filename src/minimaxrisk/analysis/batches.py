@@ -19,8 +19,8 @@ from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.checks.batches import are_confounded
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
-from minimaxrisk.guarantees.certified import Estimator, columns_used_by, fitted_for
-from minimaxrisk.guarantees.posed_fit import check_classes
+from minimaxrisk.guarantees.certified import LIBRARY_CLASSIFIER, Estimator, columns_used_by, fitted_for
+from minimaxrisk.guarantees.fitted_problem import check_classes
 from minimaxrisk.samples.validation import (
     check_training_data,
     codes_of_groups,
@@ -179,7 +179,7 @@ def check_batches(
     False
     """
     check_n_folds(n_folds)
-    fitted, before = fitted_for(model, "check_batches")
+    fitted, before = fitted_for(model, "check_batches", LIBRARY_CLASSIFIER)
     X = readable(X)
     refuse_other_order(X, y, batch=batch, groups=groups)
     data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)

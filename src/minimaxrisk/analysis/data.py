@@ -15,6 +15,7 @@ from minimaxrisk.checks.run import findings_of_model, findings_of_table
 from minimaxrisk.checks.table import Evidence, StudyTable
 from minimaxrisk.checks.training_scale import TrainingScale, scale_of, text_names
 from minimaxrisk.guarantees.certified import (
+    LIBRARY_CLASSIFIER,
     SELECTION,
     Estimator,
     can,
@@ -22,7 +23,7 @@ from minimaxrisk.guarantees.certified import (
     columns_used_by,
     fitted_for,
 )
-from minimaxrisk.guarantees.posed_fit import check_classes
+from minimaxrisk.guarantees.fitted_problem import check_classes
 from minimaxrisk.samples.equal_rows import numbers_of
 from minimaxrisk.samples.validation import (
     check_labels,
@@ -92,7 +93,7 @@ def check_data(
     ('duplicates', 'note', 3)
     """
     if model is not None:
-        check_supported(model, "check_data")
+        check_supported(model, "check_data", LIBRARY_CLASSIFIER)
         check_is_fitted(model)
     values: Any = numbers_of(check_table(X, model))
     labels = check_labels(X, y, groups=groups, batch=batch)
@@ -180,7 +181,7 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     >>> scale.compare(100 * X[400:401]).whole
     True
     """
-    fitted, before = fitted_for(model, "training_scale")
+    fitted, before = fitted_for(model, "training_scale", LIBRARY_CLASSIFIER)
     X = readable(X)
     data = check_training_data(fitted, X if before is None else before.transform(X), y, reset=False)
     check_classes(fitted, data.classes)

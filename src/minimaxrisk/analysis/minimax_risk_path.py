@@ -18,7 +18,7 @@ from minimaxrisk.engines.radius_path.radii import Envelope, SolvedRadius
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.classifier_cv import check_radii, default_radii, solve_path
 from minimaxrisk.estimators.fit_support import log_line, warn_about_work
-from minimaxrisk.guarantees.posed_fit import data_for_fit
+from minimaxrisk.guarantees.fitted_problem import data_for_fit
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.samples.validation import TrainingData

@@ -40,8 +40,13 @@ from minimaxrisk._utils.sklearn_private import check_sample_weight, fit_with, st
 from minimaxrisk._utils.stored_tables import LARGE
 from minimaxrisk.engines.solution import UNDECIDED_GAP, Bounds, StoppingRule
 from minimaxrisk.estimators.fit_support import radius_seed_of
-from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, check_supported
-from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Estimator, can, check_supported
+from minimaxrisk.guarantees.fitted_problem import (
+    FittedProblem,
+    as_fitted_problem,
+    is_label_free,
+    weight_kind_of,
+)
 from minimaxrisk.samples.independent_units import weights_follow_labels
 from minimaxrisk.samples.label_permutations import ExchangeableLabels
 from minimaxrisk.samples.parts import part_for
@@ -109,7 +114,7 @@ class PermutationTestResult:
 
 
 def permutation_test(
-    estimator: Estimator | PosedFit,
+    estimator: Estimator | FittedProblem,
     X: Any = None,
     y: Any = None,
     n_permutations: int = 200,
@@ -131,13 +136,13 @@ def permutation_test(
 
     Parameters
     ----------
-    estimator : MinimaxRiskClassifier, MinimaxRiskKernelClassifier, Pipeline that ends with one, or PosedFit
-        Fitted or not; it is cloned. A ``PosedFit`` has the data; of an ensemble its estimator is tested, and
-        where labels chose the radius, radius 1. Steps of a pipeline that are known not to look at labels, as
-        ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step, all of
-        them are fitted again for every permutation.
+    estimator : MinimaxRiskClassifier, MinimaxRiskKernelClassifier, Pipeline with one, or FittedProblem
+        Fitted or not; it is cloned. A ``FittedProblem`` has the data; of an ensemble its estimator is tested,
+        and where labels chose the radius, radius 1. Steps of a pipeline that are known not to look at labels,
+        as ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step,
+        all of them are fitted again for every permutation.
     X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features), default=None
-        Instances; None with a ``PosedFit``.
+        Instances; None with a ``FittedProblem``.
     y : array-like of shape (n_samples,) or None, default=None
         Their labels.
     n_permutations : int, default=200
@@ -211,9 +216,9 @@ def permutation_test(
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
     if n_jobs is not None and not is_integer(n_jobs):
         raise ValueError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
-    fit = estimator if isinstance(estimator, PosedFit) else None
+    fit = estimator if isinstance(estimator, FittedProblem) else None
     if fit is not None:
-        as_posed_fit(fit, X, y, groups=groups, sample_weight=sample_weight)  # refuses other data
+        as_fitted_problem(fit, X, y, groups=groups, sample_weight=sample_weight)  # refuses other data
         estimator, X, y = tested_classifier(fit), fit.X_transformed, fit.y
         groups, sample_weight = fit.groups, fit.sample_weight
     elif X is None or y is None:
@@ -307,7 +312,7 @@ class _Sample:
         return cls(part_for(estimator, X, rows, rows), y[rows], weights[rows], labels)
 
 
-def tested_classifier(fit: PosedFit) -> Any:
+def tested_classifier(fit: FittedProblem) -> Any:
     """What labels are permuted for: the model, with radius 1 where labels chose another, or a single member.
 
     Whether labels and features are related does not depend on the model. A radius that labels chose would
@@ -317,9 +322,11 @@ def tested_classifier(fit: PosedFit) -> Any:
     return tested.set_params(radius=1.0) if can(fit.learner, CHOSEN_RADIUS) else tested
 
 
-def _bounds_of(estimator: Any, sample: _Sample, fit: PosedFit | None = None) -> _Relabelling | _Refitting:
+def _bounds_of(
+    estimator: Any, sample: _Sample, fit: FittedProblem | None = None
+) -> _Relabelling | _Refitting:
     *before, last = steps_of(estimator)
-    check_supported(last, "permutation_test")
+    check_supported(last, "permutation_test", OTHER_LABELS)
     if before and ignores_labels(estimator, has_weights=sample.weights is not None):
         with quiet_fits():
             transformed = clone(estimator[:-1]).fit_transform(sample.X, sample.y)
@@ -341,7 +348,7 @@ class _Relabelling:
     rule: Any
 
     @classmethod
-    def of(cls, estimator: Any, sample: _Sample, fit: PosedFit | None = None) -> _Relabelling:
+    def of(cls, estimator: Any, sample: _Sample, fit: FittedProblem | None = None) -> _Relabelling:
         """On features that were posed before, if ``fit`` has them."""
         checked = clone(estimator)
         checked._validate_params()

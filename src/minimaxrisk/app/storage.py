@@ -40,7 +40,7 @@ from minimaxrisk.checks.scales import MOSTLY_MISSING, share_missing
 from minimaxrisk.checks.training_scale import TrainingScale
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import decision_scores
-from minimaxrisk.guarantees.certified import check_supported, columns_read_by, has_proof
+from minimaxrisk.guarantees.certified import PROOF, check_supported, columns_read_by, has_proof
 from minimaxrisk.guarantees.left_out import Calibration
 
 __all__ = ["SavedModel", "fingerprint", "load_model", "save_model", "trusted_types"]
@@ -527,7 +527,7 @@ def current_versions() -> dict[str, str]:
 def _packed(model: SavedModel) -> bytes:
     if isinstance(model.classifier, Pipeline):
         raise ValueError(f"a model file takes no pipeline; {IN_PARTS}.")
-    check_supported(model.classifier, "save_model")
+    check_supported(model.classifier, "save_model", PROOF)
     check_is_fitted(model.classifier)
     if len(model.feature_names) != model.classifier.n_features_in_:
         raise ValueError(

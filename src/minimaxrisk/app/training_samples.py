@@ -17,7 +17,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk.guarantees.claims import moments_in_units_of
-from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.fitted_problem import FittedProblem
 
 # Attributes with an entry per sample, and the axis of the samples.
 PER_SAMPLE = {
@@ -73,7 +73,7 @@ def attached(classifier: Any, X: DataMatrix, y: Any, **fitting: Any) -> Any:
     y : array-like of shape (n_samples,)
         Their labels.
     **fitting : object
-        What else ``PosedFit`` takes: groups, and the scaler between X and the classifier as ``transformer``.
+        What else ``FittedProblem`` takes: groups, and the scaler before the classifier as ``transformer``.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def attached(classifier: Any, X: DataMatrix, y: Any, **fitting: Any) -> Any:
     found = _in_order(classifier, np.argsort(_order(X, y)))
     final = found._final()
     if np.isnan(vars(final).get("tau_", 0.0)).all() and np.array_equal(np.unique(y), final.classes_):
-        posed: Any = PosedFit(final, X, y, **fitting).posed_by_parameters
+        posed: Any = FittedProblem(final, X, y, **fitting).posed_by_parameters
         final.tau_, final.lambda_ = moments_in_units_of(final._parameters_of_set(), posed.problem)
     return found
 

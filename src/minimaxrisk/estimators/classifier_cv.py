@@ -40,7 +40,7 @@ from minimaxrisk.estimators.fit_support import (
 from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
 from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning, UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
-from minimaxrisk.guarantees.posed_fit import data_for_fit
+from minimaxrisk.guarantees.fitted_problem import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule

@@ -44,7 +44,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
-from minimaxrisk.guarantees.posed_fit import loss_of_rule
+from minimaxrisk.guarantees.fitted_problem import loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.problem import Box

@@ -26,8 +26,9 @@ from minimaxrisk._utils.sklearn_private import (
 )
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
-from minimaxrisk.exceptions import CoverageWarning
+from minimaxrisk.exceptions import CoverageWarning, TooFewSamplesError
 from minimaxrisk.guarantees.certified import MEMBERS, SETS, Estimator, can
+from minimaxrisk.guarantees.fitted_problem import is_label_free
 from minimaxrisk.guarantees.left_out import (
     Calibration,
     LeftOutScores,
@@ -35,7 +36,6 @@ from minimaxrisk.guarantees.left_out import (
     needed_to_exclude,
     weights_of_units,
 )
-from minimaxrisk.guarantees.posed_fit import is_label_free
 from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_each_fold
 from minimaxrisk.samples.parts import groups_for_fit
 from minimaxrisk.samples.validation import (
@@ -113,8 +113,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     A class y is excluded if its p-value is at most 1 - ``confidence``. The p-value is the share of samples of
     class y, the new one among them, whose margin is no larger than that of the new one [1]_. The margin is
     the calibrated score of y less the largest one of the other classes. In simulations the set holds the true
-    class with a probability of 0.89 or more at 0.9, in each class of 12 distributions of 30 to 200 samples.
-    The predicted class joins a set of other classes, so that a set of one class is the predicted one.
+    class with a probability of 0.89 or more at 0.9. The predicted class joins a set of other classes.
 
     There are no sample weights: samples of a class have to be exchangeable.
 
@@ -223,9 +222,7 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The labels.
         """
-        scores = self._scores(X)
-        named: np.ndarray = self.classes_[self.calibration_.predict(scores)]
-        return named
+        return np.asarray(self.classes_[self.calibration_.predict(self._scores(X))])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Estimate how probable each class is.
@@ -240,11 +237,10 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        scores = self._scores(X)
-        return self.calibration_.probabilities(scores)
+        return self.calibration_.probabilities(self._scores(X))
 
     def p_values(self, X: Any) -> FloatArray:
-        """The p-value of each label: small ones exclude it.
+        """Return the p-value of each label: small ones exclude it.
 
         Parameters
         ----------
@@ -256,11 +252,10 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        scores = self._scores(X)
-        return self.calibration_.p_values(scores)
+        return self.calibration_.p_values(self._scores(X))
 
     def predict_set(self, X: Any) -> BoolArray:
-        """Which labels cannot be excluded at ``confidence``.
+        """Return which labels cannot be excluded at ``confidence``.
 
         Parameters
         ----------
@@ -273,13 +268,12 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             True for labels in the set, in the order of ``classes_``.
         """
         check_confidence(self.confidence)  # which may have been set after the fit
-        scores = self._scores(X)
-        found = self.calibration_.sets(scores, self.confidence)
+        found = self.calibration_.sets(self._scores(X), self.confidence)
         warn_about_small_classes(self.calibration_, self.classes_, self.confidence)
         return found
 
     def predict_words(self, X: Any) -> np.ndarray:
-        """One of "sure", "unsure" and "unlike all classes" for a set of one label, several, or none.
+        """Return "sure", "unsure" or "unlike all classes" for a set of one label, several, or none.
 
         Parameters
         ----------
@@ -316,14 +310,19 @@ def left_out_scores(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LeftOutScores:
-    """Scores of the samples that a fitted model learned from, by members or fits that have not seen them."""
+    """Score the samples of a fitted model by members or fits that have not seen them."""
     y = check_labels(X, y, groups=groups)
     own = positions_of_labels(y, model.classes_)
     unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
     fold, weights = dealt_folds(own, unit, int(n_folds), random_state), weights_of_units(own, unit)
     scores = out_of_bag_scores(model, X)
     if scores is None:
-        _check_folds(model, len(np.unique(unit)), fold, "samples" if groups is None else "groups")
+        if len(model.classes_) < 2 or not (fold >= 0).any():
+            kind = "samples" if groups is None else "groups"
+            raise TooFewSamplesError(
+                f"prediction sets need two {kind} of a class, one to leave out, and a second class. "
+                f"Add {kind}."
+            )
         learner = fresh_copy(model, callback=None, verbose=False, certify=False)
         known = None if groups is None else unit
         parts = without_each_fold(decision_scores, learner, X, y, fold, groups=known, n_jobs=n_jobs)
@@ -333,41 +332,32 @@ def left_out_scores(
     return LeftOutScores(scores, own, np.where(is_scored, weights, 0.0), fold)
 
 
-def _check_folds(model: Any, n_units: int, fold: Any, kind: str) -> None:
-    if len(model.classes_) < 2 or not (fold >= 0).any():
-        raise ValueError(
-            f"prediction sets need two {kind} of a class, one to leave out, and a second class; got "
-            f"{counted(n_units, kind[:-1])} and {len(model.classes_)} "
-            f"class{'es' * (len(model.classes_) != 1)}. Add {kind}."
-        )
-
-
 def out_of_bag_scores(model: Any, X: Any) -> FloatArray | None:
-    """Mean scores by members of an ensemble that have not seen the sample; NaN where all have (n x K).
+    """Return mean scores by members of an ensemble that have not seen the sample; NaN if all have (n x K).
 
     None for other models, and for ensembles behind steps that may have looked at the labels.
     """
-    *before, last = steps_of(model)
-    if not (can(last, MEMBERS) and all(map(is_label_free, before))):
+    *before, ensemble = steps_of(model)
+    if not (can(ensemble, MEMBERS) and all(map(is_label_free, before))):
         return None
-    rows = _as_members_take_it(last, X if not before else model[:-1].transform(X))
-    rules, shares = last._judges()
+    rows = _as_members_take_it(model, X)
+    rules, shares = ensemble._judges()
     scores = np.einsum("ib,bki->ik", shares, np.stack([rule.scores(rows) for rule in rules]))
     return np.where(shares.any(axis=1)[:, None], scores, np.nan)
 
 
 def decision_scores(model: Any, X: Any) -> FloatArray:
-    """The score of each class that is calibrated: of an ensemble the mean of its members' scores (n x K)."""
-    *before, last = steps_of(model)
-    if not can(last, MEMBERS):
+    """Return scores of each class to calibrate: of an ensemble its members' mean scores (n x K)."""
+    ensemble = steps_of(model)[-1]
+    if not can(ensemble, MEMBERS):
         return scores_of(model, X)
-    rows = _as_members_take_it(last, X if not before else model[:-1].transform(X))
-    return np.ascontiguousarray(last._fitted_rule().mean_scores(rows).T)
+    return np.ascontiguousarray(ensemble._fitted_rule().mean_scores(_as_members_take_it(model, X)).T)
 
 
-def _as_members_take_it(ensemble: Any, X: Any) -> Any:
-    """The rules of an ensemble take checked arrays in memory."""
-    return check_new_data(ensemble, to_numpy(computed(X)))
+def _as_members_take_it(model: Any, X: Any) -> Any:
+    """Return what the members of an ensemble at the end of a pipeline take: a checked array in memory."""
+    *before, ensemble = steps_of(model)
+    return check_new_data(ensemble, to_numpy(computed(model[:-1].transform(X) if before else X)))
 
 
 def has_scores(model: Any) -> bool:
@@ -376,10 +366,9 @@ def has_scores(model: Any) -> bool:
 
 
 def scores_of(model: Any, X: Any) -> FloatArray:
-    """Scores of a fitted classifier: ``decision_function``, which has fewer ties, or ``predict_proba``."""
-    n_classes = len(model.classes_)
+    """Return ``decision_function``, which has fewer ties, or else ``predict_proba`` (n x K)."""
+    n_classes, settings = len(model.classes_), model.get_params() if hasattr(model, "get_params") else {}
     # With three classes there are as many pairs as classes.
-    settings = model.get_params() if hasattr(model, "get_params") else {}
     is_of_pairs = any(
         name.endswith("decision_function_shape") and value == "ovo" for name, value in settings.items()
     )
@@ -398,13 +387,11 @@ def scores_of(model: Any, X: Any) -> FloatArray:
 
 
 def warn_about_small_classes(calibration: Calibration, classes: np.ndarray, confidence: float) -> None:
-    """Classes that no set can exclude."""
+    """Warn about classes that no set can exclude."""
     small = classes[calibration.too_small(confidence)]
     if len(small):
-        has, it = ("has", "it") if len(small) == 1 else ("have", "them")
         warn(
             f"at confidence {confidence:g} a class needs {counted(needed_to_exclude(confidence), 'sample')} "
-            f"or groups to be excluded, and {listed(small)} {has} fewer: every set holds {it}. Add samples, "
-            "or lower confidence.",
+            f"or groups to be excluded; every set holds {listed(small)}. Add samples, or lower confidence.",
             UserWarning,
         )

@@ -27,7 +27,7 @@ from minimaxrisk.estimators.fit_support import (
 from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
 from minimaxrisk.exceptions import UnderfitWarning
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Certified, can
-from minimaxrisk.guarantees.posed_fit import coverage_of, data_for_fit
+from minimaxrisk.guarantees.fitted_problem import coverage_of, data_for_fit
 from minimaxrisk.problem.sets import Posed
 from minimaxrisk.samples.validation import TrainingData
 

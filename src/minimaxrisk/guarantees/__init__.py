@@ -5,26 +5,26 @@ from typing import TYPE_CHECKING
 from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from minimaxrisk.guarantees.posed_fit import PosedFit
+    from minimaxrisk.guarantees.bound import Bound, ErrorBound
+    from minimaxrisk.guarantees.fitted_problem import FittedProblem
     from minimaxrisk.guarantees.reliable_features import ReliableFeatures
-    from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound
     from minimaxrisk.guarantees.verification import Certificate
     from minimaxrisk.guarantees.worst_case import WorstCase
 
 __all__ = [
+    "Bound",
     "Certificate",
-    "ClassLimit",
     "ErrorBound",
-    "PosedFit",
+    "FittedProblem",
     "ReliableFeatures",
     "WorstCase",
 ]
 
 _MODULE_OF = {
+    "Bound": "bound",
     "Certificate": "verification",
-    "ClassLimit": "statement",
-    "ErrorBound": "statement",
-    "PosedFit": "posed_fit",
+    "ErrorBound": "bound",
+    "FittedProblem": "fitted_problem",
     "ReliableFeatures": "reliable_features",
     "WorstCase": "worst_case",
 }

@@ -1,8 +1,7 @@
-"""What functions ask of a fitted model: its rule, its uncertainty set, its proof, and what it can do.
+"""What functions ask of a fitted model: its rule, its uncertainty set, its certificate, and what it can do.
 
-A function asks for a ``Capability``, never for a class or an attribute. A model declares its capabilities on
-the class, and where it lacks one the refusal names what to use instead. The page "What goes with what" of the
-documentation is made from the same declarations. ``unwrapped`` is the one place that looks inside estimators
+A function asks for a ``Capability``, never for a class. A model declares its capabilities on the class. If it
+lacks one, the refusal names what to use instead. ``unwrapped`` is the one place that looks inside estimators
 of scikit-learn.
 """
 
@@ -24,6 +23,8 @@ from minimaxrisk.problem.rule import AverageRule, KernelRule, LinearRule
 from minimaxrisk.problem.sets import SetKind
 from minimaxrisk.samples.validation import TrainingData
 
+# A name, a stored value and the recomputed one; or a statement, whether it is true, and True.
+Claim: TypeAlias = tuple[str, Any, Any]
 # Rules on columns, and all rules: they have ``columns``, ``scores`` and ``probabilities``.
 ColumnRule: TypeAlias = LinearRule | AverageRule
 FittedRule: TypeAlias = ColumnRule | KernelRule
@@ -31,63 +32,34 @@ FittedRule: TypeAlias = ColumnRule | KernelRule
 
 @dataclass(frozen=True)
 class Capability:
-    """Something that an estimator can do, in words, and what to use in place of one that cannot."""
+    """What a function needs of an estimator, by what to use in place of one that lacks it."""
 
-    what: str
     instead: str
 
 
+# Has a certificate, and an interval for the mean of each column.
 PROOF = Capability(
-    "has a certificate",
-    "fit a MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or MinimaxRiskKernelClassifier",
+    "fit a MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or MinimaxRiskKernelClassifier"
 )
 BOX_OF_MEANS = Capability(
-    "has an interval for the mean of each column",
     "use verify(model, X, y), which recomputes the bounds of its R*, or error_bound(model, X, y), which "
-    "bounds its error",
+    "bounds its error"
 )
+# Is trained again with other labels, which must not have chosen its radius.
 OTHER_LABELS = Capability(
-    "is learned anew from other labels",
     "pass a MinimaxRiskClassifier or a MinimaxRiskKernelClassifier; for a search or an ensemble its "
-    "estimator, with a radius chosen beforehand",
+    "estimator, with a radius chosen beforehand"
 )
-LIBRARY_CLASSIFIER = Capability("is a classifier of this library", "pass one, such as MinimaxRiskClassifier")
-SELECTION = Capability(
-    "selects columns", "use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns"
-)
-HISTORY = Capability("has a history of bounds", "use MinimaxRiskClassifier or MinimaxRiskKernelClassifier")
-CHOSEN_RADIUS = Capability("chose its radius", "use MinimaxRiskClassifierCV")
-RADIUS_PATH = Capability("has a path over radii", "use MinimaxRiskClassifier")
-MEMBERS = Capability("is an average of members", "use MinimaxRiskEnsembleClassifier")
-STABILITY = Capability(
-    "counts how often columns are selected",
-    "use MinimaxRiskSelector(stability=True) or MinimaxRiskEnsembleClassifier",
-)
-SETS = Capability("gives sets of labels and their probabilities", "use PredictionSets")
-DASK = Capability("takes dask arrays", "pass X.compute(), or use MinimaxRiskClassifier")
-ELSEWHERE = Capability("takes arrays of other libraries", "convert X to NumPy, or use MinimaxRiskClassifier")
-
-# What each public function needs of a model. ``check_supported`` asks for it, and the documentation shows it.
-NEEDS: dict[str, tuple[Capability, ...]] = {
-    "verify": (PROOF,),
-    "worst_case": (PROOF, BOX_OF_MEANS),
-    "error_bound": (),
-    "permutation_test": (OTHER_LABELS,),
-    "check_data": (LIBRARY_CLASSIFIER,),
-    "check_batches": (LIBRARY_CLASSIFIER,),
-    "training_scale": (LIBRARY_CLASSIFIER,),
-    "compare": (),
-    "evaluate": (),
-    "report": (PROOF, SELECTION),
-    "save_model": (PROOF,),
-    "BoundPathDisplay": (HISTORY,),
-    "WorstCaseDistributionDisplay": (PROOF,),
-    "ErrorComparisonDisplay": (PROOF,),
-    "SelectedFeaturesDisplay": (SELECTION,),
-    "SelectedValuesDisplay": (SELECTION,),
-    "FeatureCountDisplay": (CHOSEN_RADIUS,),
-    "StabilityDisplay": (STABILITY,),
-}
+LIBRARY_CLASSIFIER = Capability("pass a classifier of this library, such as MinimaxRiskClassifier")
+SELECTION = Capability("use MinimaxRiskClassifier or MinimaxRiskEnsembleClassifier, which select columns")
+HISTORY = Capability("use MinimaxRiskClassifier or MinimaxRiskKernelClassifier, which keep a history")
+CHOSEN_RADIUS = Capability("use MinimaxRiskClassifierCV")
+RADIUS_PATH = Capability("use MinimaxRiskClassifier")
+MEMBERS = Capability("use MinimaxRiskEnsembleClassifier")
+STABILITY = Capability("use MinimaxRiskSelector(stability=True) or MinimaxRiskEnsembleClassifier")
+SETS = Capability("use PredictionSets")
+DASK = Capability("pass X.compute(), or use MinimaxRiskClassifier")
+ELSEWHERE = Capability("convert X to NumPy, or use MinimaxRiskClassifier")
 
 # Where a model of this library may be hidden, and how to pass it.
 WITHIN = {
@@ -176,20 +148,7 @@ class Certified(Capable, ABC):
 
     @abstractmethod
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
-        """Everything that the fit stored, beside what the data and the proof make of it.
-
-        ``claims.py`` has them: ``claims_of_linear``, ``claims_of_average`` and ``claims_of_ball``.
-        """
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A stored value and the same recomputed; or the ``problem`` that does not let it be computed."""
-
-    name: str = ""
-    stored: Any = None
-    recomputed: Any = None
-    problem: str = ""
+        """Yield all that the fit stored, with the same recomputed (``claims.py``)."""
 
 
 def can(model: object, capability: Capability) -> bool:
@@ -197,9 +156,9 @@ def can(model: object, capability: Capability) -> bool:
     return capability in getattr(model, "_capabilities", ())
 
 
-def check_supported(model: object, function: str) -> None:
-    """Refuse a model that lacks what a function needs."""
-    for capability in NEEDS[function]:
+def check_supported(model: object, function: str, *needed: Capability) -> None:
+    """Refuse a model that lacks a capability that a function needs."""
+    for capability in needed:
         if not can(model, capability):
             within = next((advice for name, advice in WITHIN.items() if hasattr(model, name)), "")
             if isinstance(model, Capable) or capability is OTHER_LABELS:
@@ -243,21 +202,22 @@ def has_proof(model: object) -> bool:
     return True
 
 
-def fitted_for(model: Any, function: str) -> tuple[Any, Any]:
-    """The fitted estimator within searches and pipelines, and the steps before it; refused if it lacks what a
-    function needs.
+def fitted_for(model: Any, function: str, *needed: Capability) -> tuple[Any, Any]:
+    """Return the fitted estimator within searches and pipelines, and the steps before it.
+
+    Refuse a model that lacks what the function needs. With ``PROOF``, it is the one that has the certificate.
     """
     inner, before = unwrapped(model)
-    if PROOF in NEEDS[function]:
-        return certified(inner, function), before
-    check_supported(inner, function)
+    if PROOF in needed:
+        return certified(inner, function, *needed), before
+    check_supported(inner, function, *needed)
     check_is_fitted(inner)
     return inner, before
 
 
-def certified(model: object, function: str = "verify") -> Certified:
-    """The fitted model that has a proof, and what the function needs; anything else is refused."""
-    check_supported(model, function)
+def certified(model: object, function: str = "verify", *needed: Capability) -> Certified:
+    """Return the fitted model that has the certificate, and what else the function needs."""
+    check_supported(model, function, PROOF, *needed)
     check_is_fitted(model)
     assert isinstance(model, Certified)  # as all with a proof
     final = model._final()

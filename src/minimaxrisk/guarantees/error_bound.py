@@ -10,14 +10,14 @@ Groups, such as the measurements of a patient, are held out as a whole, and one 
 counted. In place of classes, groups are divided by the set of labels that they contain. With ``strata`` the
 division is by label and stratum.
 
-Each statement holds with the probability ``confidence`` on its own: the bound, the limit of each class, and
+Each statement holds with the probability ``confidence`` on its own: the bound, the bound of each class, and
 each predictive value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,10 +29,11 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.sklearn_private import check_classifier, fresh_copy
 from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk.exceptions import TooFewSamplesError
+from minimaxrisk.guarantees.bound import Bound, ErrorBound
 from minimaxrisk.guarantees.certified import PROOF, Estimator, can, unwrapped
 from minimaxrisk.guarantees.counting import one_of_each
 from minimaxrisk.guarantees.limits import buehler_limit, clopper_pearson_limit, limit_of_mean_rate
-from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound, without_probability
 from minimaxrisk.samples.exchangeability import reason_against_independence
 from minimaxrisk.samples.parts import fit_on_rows, is_pairwise
 from minimaxrisk.samples.validation import check_labels, codes_of_groups
@@ -80,7 +81,7 @@ def error_bound(
         this mixture. All classes of y need a share. A class without a sample may have one, too, and its
         samples count as misclassified.
     confidence : float, default=0.95
-        The probability with which the bound holds, and on its own each limit of a class and each predictive
+        The probability with which the bound holds, and on its own each bound of a class and each predictive
         value.
     random_state : int, RandomState instance or None, default=None
         Seed of the division. Choose it before you look at results: the smallest of many bounds is not a
@@ -89,14 +90,16 @@ def error_bound(
     Returns
     -------
     ErrorBound
-        The bound with the errors that were counted, the limits class by class (sensitivity and specificity),
+        The bound with the errors that were counted, the bounds class by class (sensitivity and specificity),
         and with ``prevalence`` predictive values.
 
     Raises
     ------
+    TooFewSamplesError
+        If no class has two samples (or groups), or if half of the samples are too few to train the
+        classifier. It is a ``ValueError``.
     ValueError
-        If there is only one class, if no class has two samples (or groups), if the classifier cannot be
-        trained again on half of the samples, or if an argument is not valid.
+        If there is only one class, if the classifier cannot be trained again, or if an argument is not valid.
 
     See Also
     --------
@@ -142,26 +145,29 @@ def error_bound(
     learner = fresh_copy(classifier, callback=None, verbose=False, certify=False)
     model = fit_on_rows(learner, X, labels, halves.train, groups=unit)
     is_wrong = np.asarray(model.predict(take_rows(X, halves.test))) != labels[halves.test]
-    counted = Counted(halves, is_wrong, classes, shares, float(confidence))
+    whole = halves.errors(is_wrong)
+    of_classes = [halves.errors(is_wrong, label) for label in shares or classes]
     found = ErrorBound(
-        value=counted.limit,
+        value=whole.limit(confidence) if shares is None else limit_at(shares, of_classes, confidence),
         confidence=float(confidence),
-        rule=_rule_of(model),
-        n_errors=int(is_wrong.sum()),
-        n_test=len(is_wrong),
+        n_errors=whole.n_errors,
+        n_test=whole.n_test,
         n_train=len(halves.train),
-        n_classes=len(classes),
+        rule=_rule_of(model),
         class_sizes=halves.class_sizes(classes),
-        share_not_held_out=halves.share_not_held_out,
+        share_not_held_out=whole.share_unknown,
         is_grouped=unit is not None,
         unseen=_unseen(classifier, shares or classes),
         prevalence=shares,
-        per_class=counted.per_class,
-        predictive_values=counted.predictive_values,
+        per_class=tuple(one.bound(float(confidence)) for one in of_classes),
+        predictive_values={} if shares is None else predictive_values(shares, of_classes, confidence),
         model=model,
     )
     with suitable_threads(len(labels)):
-        return without_probability(found, reason_against_independence(X, labels, unit))
+        reason = reason_against_independence(X, labels, unit)
+    if not reason:
+        return found
+    return replace(found, value=1.0, confidence=None, reason=reason, per_class=(), predictive_values={})
 
 
 @dataclass(frozen=True)
@@ -185,7 +191,7 @@ class Halves:
         kinds = _kinds_of_units(unit, labels, strata)
         held_out = _half_of_each(kinds, random)
         if not held_out.any():
-            raise ValueError(
+            raise TooFewSamplesError(
                 "no samples can be held out: every class has a single sample or group (within each stratum, "
                 "if there are any). Add samples, or use coarser strata."
             )
@@ -197,26 +203,27 @@ class Halves:
         """Every unit counts once."""
         return 1.0 / np.bincount(self.unit)[self.unit]
 
-    @cached_property
-    def _is_known(self) -> BoolArray:
-        """Return for every row whether units of its kind were held out."""
-        return np.isin(self.stratum, self.stratum[self.test])
-
-    @property
-    def share_not_held_out(self) -> float:
-        """The share of the units of whose kind none was held out."""
-        return self.share_unknown(np.ones(len(self.labels), dtype=np.bool_))
-
-    def share_unknown(self, rows: BoolArray) -> float:
-        """Return the share of these rows of whose kind none was held out; all, if there are no rows."""
-        weights = self._row_weights[rows]
-        known = float(weights[self._is_known[rows]].sum())
-        return 1.0 - known / float(weights.sum()) if len(weights) and known else 1.0
-
     def class_sizes(self, classes: Sequence[Any]) -> dict[Any, float]:
         """Return the number of units of each class; a group with several labels counts in parts."""
         codes = np.unique(self.labels, return_inverse=True)[1]
         return dict(zip(classes, np.bincount(codes, self._row_weights).round(9).tolist(), strict=True))
+
+    def errors(self, is_wrong: BoolArray, label: Any = None) -> Errors:
+        """Return the errors among the test samples of a class, or among all of them."""
+        if label is None:
+            rows, tested = np.ones(len(self.labels), dtype=np.bool_), slice(None)
+        else:
+            rows = self.labels == label
+            tested = rows[self.test]
+        strata, weights = self.stratum[self.test], self._row_weights[rows]
+        known = float(weights[np.isin(self.stratum[rows], strata)].sum())
+        return Errors(
+            label=label,
+            n_errors=int(is_wrong[tested].sum()),
+            n_test=len(is_wrong[tested]),
+            share_unknown=1.0 - known / float(weights.sum()) if known else 1.0,
+            is_binomial=label is not None and len(np.unique(strata[tested])) == 1,
+        )
 
 
 def _kinds_of_units(unit: IntArray, labels: np.ndarray, strata: Any) -> IntArray:
@@ -247,105 +254,72 @@ def _half_of_each(kinds: IntArray, random: Any) -> BoolArray:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What the errors on the test half show, each with probability ``confidence`` on its own."""
-
-    halves: Halves
-    is_wrong: BoolArray
-    classes: Sequence[Any]
-    prevalence: Mapping[Any, float] | None
-    confidence: float
-
-    @cached_property
-    def names(self) -> list[Any]:
-        """The classes that are reported, those without a sample last."""
-        return list(self.prevalence or self.classes)
-
-    @cached_property
-    def parts(self) -> list[ClassPart]:
-        """The counts of each class."""
-        labels, stratum = self.halves.labels, self.halves.stratum
-        of_test = labels[self.halves.test]
-        parts = []
-        for label in self.names:
-            errors = self.is_wrong[of_test == label]
-            kinds = np.unique(stratum[self.halves.test][of_test == label])
-            unknown = self.halves.share_unknown(labels == label)
-            parts.append(ClassPart(label, len(errors), int(errors.sum()), unknown, len(kinds) == 1))
-        return parts
-
-    @property
-    def limit(self) -> float:
-        """The bound on the error rate, at the class frequencies of the data or at the prevalence."""
-        if self.prevalence is not None:
-            return self._limit_at(self.prevalence)
-        share = self.halves.share_not_held_out
-        limit = limit_of_mean_rate(int(self.is_wrong.sum()), len(self.is_wrong), self.confidence)
-        return share + (1.0 - share) * limit
-
-    @property
-    def per_class(self) -> tuple[ClassLimit, ...]:
-        """The limit of each class."""
-        return tuple(
-            ClassLimit(one.label, one.n_test, one.n_errors, one.limit(self.confidence), self.confidence)
-            for one in self.parts
-        )
-
-    def _limit_at(self, prevalence: Mapping[Any, float]) -> float:
-        """Return Buehler's limit for two and three classes that were held out, else the sum of the limits."""
-        tested = [one for one in self.parts if one.n_test]
-        smaller = sorted(one.n_test + 1 for one in tested)[:-1]
-        is_few = 1 <= len(smaller) <= 2 and np.prod(smaller) <= MOST_CELLS
-        if not (is_few and all(one.is_binomial for one in tested)):
-            return min(1.0, sum(prevalence[one.label] * one.limit(self._level_of_one) for one in self.parts))
-        weights = [prevalence[one.label] * (1.0 - one.share_unknown) for one in tested]
-        limit = buehler_limit(
-            [one.n_errors for one in tested], [one.n_test for one in tested], weights, self.confidence
-        )
-        return min(1.0, limit + sum(prevalence[one.label] * one.share_unknown for one in self.parts))
-
-    @property
-    def _level_of_one(self) -> float:
-        """The level at which the limits of all classes hold at once with the probability ``confidence``."""
-        return 1.0 - (1.0 - self.confidence) / sum(one.n_test > 0 for one in self.parts)
-
-    @property
-    def predictive_values(self) -> dict[Any, float]:
-        """At least these shares of the samples that are assigned to a class belong to it.
-
-        In the worst case all errors of the other classes are assigned to this class. With two classes they
-        are. The limits of all classes together make each of the values.
-        """
-        if self.prevalence is None:
-            return {}
-        shares, limits = self.prevalence, {one.label: one.limit(self._level_of_one) for one in self.parts}
-        right = {label: shares[label] * (1.0 - limits[label]) for label in limits}
-        wrong = {label: shares[label] * limits[label] for label in limits}
-        others = {label: sum(wrong.values()) - wrong[label] for label in limits}
-        return {
-            one.label: right[one.label] / (right[one.label] + others[one.label]) if right[one.label] else 0.0
-            for one in self.parts
-            if one.n_test
-        }
-
-
-@dataclass(frozen=True)
-class ClassPart:
-    """The errors of one class; ``is_binomial`` says that all its samples have the same error rate."""
+class Errors:
+    """Errors among the test samples of one class, or of all."""
 
     label: Any
-    n_test: int
     n_errors: int
-    share_unknown: float  # of the samples of the class, of whose kind none was held out
-    is_binomial: bool
+    n_test: int
+    share_unknown: float  # of the samples, of whose kind none was held out
+    is_binomial: bool  # all samples have the same error rate
 
     def limit(self, confidence: float) -> float:
-        """Return the limit of its error rate; samples of unknown error rate count as misclassified."""
+        """Return the limit of the error rate; samples of unknown error rate count as misclassified."""
         if not self.n_test:
             return 1.0
         limit = clopper_pearson_limit if self.is_binomial else limit_of_mean_rate
         known = limit(self.n_errors, self.n_test, confidence)
         return self.share_unknown + (1.0 - self.share_unknown) * known
+
+    def bound(self, confidence: float) -> Bound:
+        """Return the limit as a statement."""
+        return Bound(
+            value=self.limit(confidence),
+            confidence=confidence,
+            n_errors=self.n_errors,
+            n_test=self.n_test,
+            label=self.label,
+        )
+
+
+def limit_at(prevalence: Mapping[Any, float], of_classes: Sequence[Errors], confidence: float) -> float:
+    """Return Buehler's limit for two and three classes that were held out, else the sum of the limits."""
+    tested = [one for one in of_classes if one.n_test]
+    smaller = sorted(one.n_test + 1 for one in tested)[:-1]
+    is_few = 1 <= len(smaller) <= 2 and np.prod(smaller) <= MOST_CELLS
+    if not (is_few and all(one.is_binomial for one in tested)):
+        limits = _joint_limits(of_classes, confidence)
+        return min(1.0, sum(prevalence[label] * limit for label, limit in limits.items()))
+    weights = [prevalence[one.label] * (1.0 - one.share_unknown) for one in tested]
+    limit = buehler_limit(
+        [one.n_errors for one in tested], [one.n_test for one in tested], weights, confidence
+    )
+    return min(1.0, limit + sum(prevalence[one.label] * one.share_unknown for one in of_classes))
+
+
+def predictive_values(
+    prevalence: Mapping[Any, float], of_classes: Sequence[Errors], confidence: float
+) -> dict[Any, float]:
+    """Return which share of the samples that are assigned to a class belongs to it, at least.
+
+    In the worst case all errors of the other classes are assigned to this class. With two classes they are.
+    The limits of all classes together make each of the values.
+    """
+    limits = _joint_limits(of_classes, confidence)
+    right = {label: prevalence[label] * (1.0 - limit) for label, limit in limits.items()}
+    wrong = {label: prevalence[label] * limit for label, limit in limits.items()}
+    others = {label: sum(wrong.values()) - wrong[label] for label in limits}
+    return {
+        one.label: right[one.label] / (right[one.label] + others[one.label]) if right[one.label] else 0.0
+        for one in of_classes
+        if one.n_test
+    }
+
+
+def _joint_limits(of_classes: Sequence[Errors], confidence: float) -> dict[Any, float]:
+    """Return limits of all classes that hold at once with the probability ``confidence``."""
+    level = 1.0 - (1.0 - confidence) / sum(one.n_test > 0 for one in of_classes)
+    return {one.label: one.limit(level) for one in of_classes}
 
 
 def checked_prevalence(prevalence: Any, classes: list[Any]) -> dict[Any, float]:

@@ -42,6 +42,7 @@ from minimaxrisk._utils.arguments import check_confidence, check_positive_intege
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.rounding import at_least
 from minimaxrisk.samples.label_permutations import ExchangeableLabels
+from minimaxrisk.samples.parts import checked_positions
 from minimaxrisk.samples.validation import check_labels, check_table, columns_of_frame
 
 # Relative error of sums, and so of p-values of one labelling that are computed twice.
@@ -221,23 +222,16 @@ def columns_in(features: Any, n_features: int, names: tuple[Any, ...]) -> IntArr
     listed = np.asarray(features)
     if listed.ndim == 1 and len(listed) == 0:
         return np.zeros(0, dtype=np.intp)
-    if listed.dtype == bool and listed.shape == (n_features,):
-        return np.flatnonzero(listed)
     if listed.ndim == 1 and listed.dtype.kind in "OUT":
         position = {name: j for j, name in enumerate(names)}
         unknown = [name for name in listed.tolist() if name not in position]
         if unknown:
             raise ValueError(f"features has {unknown[0]!r}, which is not the name of a column of X.")
-        return np.unique([position[name] for name in listed.tolist()])
-    if listed.ndim != 1 or listed.dtype.kind not in "iu":
-        raise ValueError(
-            "features must be a list of column positions or names, or a mask with an entry for each of the "
-            f"{n_features} columns, got shape {listed.shape} of type {listed.dtype}."
-        )
-    outside = listed[(listed < 0) | (listed >= n_features)]
-    if len(outside):
-        raise ValueError(f"features has column {outside[0]}, but columns are 0 to {n_features - 1}.")
-    return np.unique(listed)
+        listed = np.array([position[name] for name in listed.tolist()])
+    expected = f"a list of column positions or names, or a mask of the {n_features} columns"
+    return np.unique(
+        checked_positions(listed, n_features, argument="features", expected=expected, kind="columns")
+    )
 
 
 def unrelated_limits(test: _VarianceTest, orders: Sequence[IntArray], confidence: float) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.guarantees.certified import Estimator, has_proof, unwrapped
-from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit
+from minimaxrisk.guarantees.fitted_problem import FittedProblem, as_fitted_problem
 
 # How closely a stored number must agree with the one recomputed.
 AGREEMENT = 1e-9
@@ -43,7 +43,7 @@ class Certificate:
 
 
 def verify(
-    model: Estimator | PosedFit,
+    model: Estimator | FittedProblem,
     X: Any = None,
     y: Any = None,
     *,
@@ -57,10 +57,10 @@ def verify(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, MinimaxRiskKernelClassifier or PosedFit
-        A fitted classifier or ensemble, alone, at the end of a pipeline or in a search; or a ``PosedFit``,
-        which has the data and keeps the certificate.
-        That the members of an ensemble have not seen the samples outside ``in_bag_`` is not checked.
+    model : estimator or FittedProblem
+        A fitted classifier of this library that has a certificate, alone, at the end of a pipeline or in a
+        search; or a ``FittedProblem``, which has the data and keeps the certificate. That the members of
+        an ensemble have not seen the samples outside ``in_bag_`` is not checked.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features) or None, default=None
         The instances that it was fitted on. With other data the certificate is not valid.
     y : array-like of shape (n_samples,) or None, default=None
@@ -89,7 +89,7 @@ def verify(
     >>> verify(model, X[:-1], y[:-1]).valid
     False
     """
-    fit = as_posed_fit(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
+    fit = as_fitted_problem(model, X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
     if fit.certificate is None:
         with suitable_threads(len(fit.data.labels)):
             fit.certificate = _recompute(fit)
@@ -111,31 +111,17 @@ def was_fitted_on(model: Any, X: Any, y: Any, groups: Any = None) -> bool:
     )
 
 
-def check_same_data(fit: PosedFit) -> None:
-    """Refuse data that the model was not fitted on."""
-    certificate = verify(fit)
-    if not certificate.valid:
-        raise ValueError(
-            "X and y must be the data that the model was fitted on, in the same order of rows, with "
-            "sample_weight, X_unlabeled and groups if fit was given them; checked against them, "
-            f"{certificate.problems[0]}."
-        )
-
-
-def _recompute(fit: PosedFit) -> Certificate:
+def _recompute(fit: FittedProblem) -> Certificate:
     model, problems = fit.model, list[str]()
     if not np.array_equal(fit.data.classes, model.classes_):
         problem = f"the labels are {fit.data.classes.tolist()}, the model knows {model.classes_.tolist()}"
         return Certificate(np.nan, np.nan, np.nan, valid=False, problems=(problem,))
     bounds, posed = {LOWER: np.nan, UPPER: np.nan}, fit.posed_by_parameters
     try:
-        for claim in model._claims(posed, fit.data):
-            if claim.problem:
-                problems.append(claim.problem)
-            else:
-                _confirm(claim.name, claim.stored, claim.recomputed, problems)
-            if claim.name in bounds:
-                bounds[claim.name] = claim.recomputed
+        for name, stored, recomputed in model._claims(posed, fit.data):
+            _confirm(name, stored, recomputed, problems)
+            if name in bounds:
+                bounds[name] = recomputed
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # What a fit has not stored can be anything.
         problems.append(f"what the model stores cannot be read ({type(error).__name__}: {error})")
@@ -150,7 +136,9 @@ def _recompute(fit: PosedFit) -> Certificate:
 def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> None:
     if _agree(stored, recomputed):
         return
-    if np.ndim(stored) or np.ndim(recomputed):
+    if recomputed is True:
+        problems.append(f"{name}: this is false")
+    elif np.ndim(stored) or np.ndim(recomputed):
         problems.append(f"{name} is not what the data and the parameters make of it")
     else:
         plain, again = np.asarray(stored).item(), np.asarray(recomputed).item()
@@ -158,7 +146,7 @@ def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> No
 
 
 def _agree(stored: Any, recomputed: Any) -> bool:
-    if stored is None or recomputed is None or isinstance(recomputed, str):
+    if stored is None or recomputed is None or isinstance(recomputed, str | bool):
         return isinstance(stored, type(recomputed)) and bool(stored == recomputed)
     stored, recomputed = np.asarray(stored), np.asarray(recomputed)
     if stored.shape != recomputed.shape or stored.dtype.kind not in "fiu":

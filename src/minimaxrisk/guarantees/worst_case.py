@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -12,19 +12,17 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.paper import constraint_generation
-from minimaxrisk.guarantees.certified import ColumnRule, Estimator
-from minimaxrisk.guarantees.posed_fit import (
-    PosedFit,
-    as_posed_fit,
+from minimaxrisk.guarantees.certified import BOX_OF_MEANS, ColumnRule, Estimator
+from minimaxrisk.guarantees.fitted_problem import (
+    FittedProblem,
+    as_fitted_problem,
     check_classes,
-    check_rule,
     loss_of_rule,
 )
 from minimaxrisk.problem.objective import ExpectedLoss
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
-from minimaxrisk.samples.validation import TrainingData
 
 # Components of the first program, per instance and block: a vertex has one at most, an average many more.
 STARTS_PER_INSTANCE = 4
@@ -58,7 +56,7 @@ class WorstCase:
 
 
 def worst_case(
-    model: Estimator | PosedFit,
+    model: Estimator | FittedProblem,
     X: Any = None,
     y: Any = None,
     *,
@@ -74,9 +72,9 @@ def worst_case(
 
     Parameters
     ----------
-    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or PosedFit
-        A fitted classifier or ensemble, alone, at the end of a pipeline or in a search; or a ``PosedFit``,
-        which has the data.
+    model : MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier or FittedProblem
+        A fitted classifier or ensemble, alone, at the end of a pipeline or in a search; or a
+        ``FittedProblem``, which has the data.
     X : {array-like, sparse matrix, dask array} of shape (n_samples, n_features) or None, default=None
         Instances that define the uncertainty set, normally those that the model was fitted on.
     y : array-like of shape (n_samples,) or None, default=None
@@ -112,12 +110,14 @@ def worst_case(
     >>> bool(found.upper < 2 * model.worst_case_error_)
     True
     """
-    check_rule(rule)
-    fit = as_posed_fit(
+    if rule not in get_args(choices.Rule):
+        raise ValueError(f"rule must be 'predict' or 'randomized', got {rule!r}.")
+    fit = as_fitted_problem(
         model,
         X,
         y,
         function="worst_case",
+        needed=(BOX_OF_MEANS,),
         sample_weight=sample_weight,
         X_unlabeled=X_unlabeled,
         groups=groups,
@@ -152,23 +152,30 @@ class WorstCaseOfRule:
     distribution: FloatArray  # of the set, on which the rule loses ``lower`` (K x n)
 
 
-def worst_case_of_rule(model: Any, data: TrainingData, rule: str, posed: PosedBox) -> WorstCaseOfRule:
-    """The largest error of the rule over an uncertainty set of ``data``."""
-    check_classes(model, data.classes)
-    fitted = model._fitted_rule()
-    loss = loss_of_rule(fitted, rule, data, posed)
-    return worst_case_of_loss(loss, fitted, posed)
+def worst_case_of_rule(fit: FittedProblem, rule: str) -> WorstCaseOfRule:
+    """Find the largest error of a rule over the uncertainty set of the fit."""
+    check_classes(fit.model, fit.data.classes)
+    fitted, posed = fit.model._fitted_rule(), fit.posed_by_stored_radius
+    return worst_case_of_loss(loss_of_rule(fitted, rule, fit.data, posed), fitted, posed)
 
 
 def worst_case_of_loss(loss: FloatArray, fitted: ColumnRule, posed: PosedBox) -> WorstCaseOfRule:
-    """The largest loss of a rule over the set; where the interior point fails, from the rule's columns."""
-    return largest_expected_loss(posed.problem, loss, features_to_start_with(fitted, posed.problem))
+    """Find the largest expected loss of a rule over the set.
+
+    Constraint generation, which is needed where the interior point fails, starts with the components that the
+    rule uses, or of very many with those that it uses most.
+    """
+    problem = posed.problem
+    use = fitted.use_of_components(problem.scale).ravel()
+    n_most = STARTS_PER_INSTANCE * problem.n_instances * problem.coding.n_blocks
+    used = np.flatnonzero(use)
+    return largest_expected_loss(problem, loss, used[np.argsort(-use[used], kind="stable")[:n_most]])
 
 
 def largest_expected_loss(problem: Box, loss: FloatArray, start: IntArray) -> WorstCaseOfRule:
-    """Of all distributions of the set the one on which ``loss`` (K x n) is largest in the mean.
+    """Find the distribution of the set on which the mean of ``loss`` (K x n) is largest.
 
-    From an interior point, or where that does not get there from the components ``start``.
+    If the interior point fails, constraint generation starts from the components ``start``.
     """
     objective = ExpectedLoss(loss, problem.marginal)
     solution = largest_loss(problem, objective)
@@ -185,11 +192,3 @@ def largest_expected_loss(problem: Box, loss: FloatArray, start: IntArray) -> Wo
         affine=LinearRule.from_mu(-solution.mu, threshold, problem.coding, problem.scale),
         distribution=solution.distribution,
     )
-
-
-def features_to_start_with(fitted: ColumnRule, problem: Box) -> IntArray:
-    """The components that the rule uses, or of very many those that it uses most."""
-    use = fitted.use_of_components(problem.scale).ravel()
-    n_most = STARTS_PER_INSTANCE * problem.n_instances * problem.coding.n_blocks
-    used = np.flatnonzero(use)
-    return used[np.argsort(-use[used], kind="stable")[:n_most]]

@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk.guarantees.certified import fitted_for
+from minimaxrisk.guarantees.certified import HISTORY, PROOF, fitted_for
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import ALARM, MAIN, PALE, SECOND, SOFT, Axis, Chart, Mark, bars_of_rows
@@ -67,8 +67,6 @@ class BoundPathDisplay(Display):
         BoundPathDisplay
             Ready to ``plot``.
         """
-        drawn = ("radii", "worst_case_error", "lower", "n_features")
-        canvas.check_attributes("path", path, "a path of bounds over radii", drawn)
         order = np.argsort(path.radii, kind="stable")
         return cls(
             x=np.asarray(path.radii, dtype=float)[order],
@@ -93,7 +91,7 @@ class BoundPathDisplay(Display):
         BoundPathDisplay
             Ready to ``plot``.
         """
-        records = fitted_for(model, cls.__name__)[0]._final().history_
+        records = fitted_for(model, cls.__name__, HISTORY)[0]._final().history_
         return cls(
             x=np.array([record["iteration"] for record in records], dtype=float),
             x_label=ITERATION,
@@ -184,7 +182,7 @@ class WorstCaseDistributionDisplay(Display):
             Ready to ``plot``.
         """
         check_positive_integer("max_samples", max_samples)
-        classifier = fitted_for(model, cls.__name__)[0]._final()
+        classifier = fitted_for(model, cls.__name__, PROOF)[0]._final()
         distribution = np.asarray(classifier.worst_case_distribution_)
         is_own = _own_labels(y, classifier.classes_, distribution)
         labelled, unlabeled = distribution[: len(is_own)], distribution[len(is_own) :]

@@ -1,4 +1,4 @@
-"""What the displays share: their base class, drawing by matplotlib, and checks of what they are made from.
+"""What the displays share: their base class, drawing by matplotlib, and names of columns.
 
 No other module imports matplotlib, and this one imports it when it draws.
 """
@@ -27,9 +27,8 @@ SHAPES = {"circle": "o", "diamond": "D", "square": "s"}
 
 # Inches: a row of a bar chart with its label, and the title, axis and margins around the rows.
 ROW, AROUND_ROWS = 0.23, 1.3
-# A legend: letters in a line, inches of a line, and the number of entries from which on it stands beside the
-# axes.
-LETTERS, LINE, TOO_MANY = 96, 0.2, 5
+# Entries of a legend up to this length stand in four columns, longer ones in two.
+SHORT = 14
 
 
 @dataclass(eq=False, kw_only=True)
@@ -99,7 +98,12 @@ class Display:
             beside.yaxis.label.set_color(COLOURS[mark.colour])
         entries = {mark.label: artists[mark.name] for _, mark in places if mark.label}
         if entries and chart.y.rows != []:
-            _add_legend([ax for ax, _ in places], entries)
+            # Below the label of the x-axis, where no data are hidden; the distance is in sizes of the font.
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": 4.5}
+            n_columns = 2 if max(map(len, entries)) > SHORT else 4
+            self.ax_.legend(
+                entries.values(), entries, ncols=n_columns, fontsize="small", frameon=False, **place
+            )
         return artists
 
 
@@ -144,20 +148,6 @@ def _set_axis(ax: Any, which: str, axis: Axis) -> None:
         ax.set(**{f"{which}lim": axis.limits or (0.0, None)})
 
 
-def _add_legend(axes: list[Any], entries: dict[str, Any]) -> None:
-    """Above the data, or beside them."""
-    n_columns = max(1, min(len(entries), LETTERS // (max(map(len, entries)) + 6)))
-    where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-    if len(entries) < TOO_MANY:
-        where = {"loc": "upper center", "ncols": n_columns}
-        height = axes[0].get_window_extent().height / axes[0].figure.dpi
-        for ax in set(axes):
-            low, high = ax.get_ylim()
-            ax.set_ylim(low, high + LINE * (1 + -(-len(entries) // n_columns)) / height * (high - low))
-    style = {"fontsize": "small", "edgecolor": "none", "framealpha": 0.9}
-    axes[0].legend(list(entries.values()), list(entries), **style, **where)
-
-
 def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415
@@ -169,25 +159,15 @@ def _pyplot() -> Any:
     return plt
 
 
-def check_attributes(argument: str, value: Any, expected: str, attributes: tuple[str, ...]) -> None:
-    """Refuse an object that lacks an attribute."""
-    missing = [name for name in attributes if not hasattr(value, name)]
-    if missing:
-        raise TypeError(
-            f"{argument} must be {expected}, which has the attributes {', '.join(attributes)}; got "
-            f"{type(value).__name__} without {', '.join(missing)}."
-        )
-
-
 def by_importance(estimator: Any) -> IntArray:
-    """Selected columns, the most important first."""
+    """Return the selected columns, the most important first."""
     selected = np.asarray(estimator.selected_features_)
     importance = np.asarray(estimator.feature_importances_)[selected]
     return selected[np.argsort(-importance, kind="stable")]
 
 
 def seen_by(model: Any, X: Any) -> DataMatrix:
-    """The values that the classifier saw, as an array or a CSR matrix.
+    """Return the values that the classifier saw, as an array or a CSR matrix.
 
     X is a table with the columns of the training data. The steps of a pipeline before the classifier are
     applied.
@@ -198,36 +178,26 @@ def seen_by(model: Any, X: Any) -> DataMatrix:
 
 
 def names_of_columns(model: Any, given: Any = None) -> list[str] | None:
-    """Names of the columns that the classifier saw: those given, else those known, else None.
+    """Return names of the columns that the classifier saw: those given, else those known, else None.
 
     For a pipeline ``given`` may name the columns of the pipeline, from which its steps make the names, or
     those of the classifier.
     """
     last, before = unwrapped(model)
-    n_features, names_known = int(last.n_features_in_), "feature_names_in_" in dir(model)
-    if before is not None:
-        n_before = int(model.n_features_in_)
-        is_of_pipeline = given is None or len(given) == n_before
+    names = getattr(model, "feature_names_in_", None) if given is None else given
+    if before is not None and names is not None and len(names) == model.n_features_in_:
         try:
-            old = None if given is None else np.asarray(given, dtype=object)
-            made = before.get_feature_names_out(old)
+            return [str(name) for name in before.get_feature_names_out(np.asarray(names, dtype=object))]
         except (AttributeError, ValueError):
-            made = None  # a step that names nothing
-        if is_of_pipeline and made is not None and (given is not None or names_known):
-            return [str(name) for name in made]
-        if given is not None and len(given) != n_features:
-            raise ValueError(
-                f"feature_names must hold {n_before} names, of the columns of the pipeline, or {n_features}, "
-                f"of those that its classifier saw, got {len(given)}."
-            )
+            names = given  # a step makes no names
     if given is not None:
-        check_number_of_names("feature_names", given, n_features)
-    known = getattr(last, "feature_names_in_", None) if given is None else given
+        check_number_of_names("feature_names", given, int(last.n_features_in_))
+    known = getattr(last, "feature_names_in_", None) if names is None else names
     return None if known is None else [str(name) for name in known]
 
 
 def feature_names_of(model: Any, columns: IntArray, given: Any = None) -> list[str]:
-    """Names of the columns: those given, else those that the model knows, else their numbers."""
+    """Return names of the columns: those given, else those that the model knows, else their numbers."""
     known = names_of_columns(model, given)
     return [f"column {j}" if known is None else known[j] for j in columns]
 

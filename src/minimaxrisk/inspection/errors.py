@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from math import isclose, isqrt
 from typing import Any, Self
@@ -13,9 +13,8 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.rounding import at_most
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.estimators.classifier_cv import last_smallest, n_features_at, within_one_standard_error
-from minimaxrisk.guarantees.certified import fitted_for
-from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit
-from minimaxrisk.inspection import canvas
+from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, PROOF, fitted_for
+from minimaxrisk.guarantees.fitted_problem import FittedProblem, as_fitted_problem
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
 
@@ -88,7 +87,7 @@ class ErrorComparisonDisplay(Display):
         ErrorComparisonDisplay
             Ready to ``plot``.
         """
-        fitted_for(model, cls.__name__)  # before the work
+        fitted_for(model, cls.__name__, PROOF)  # before the work
         result = cross_validated_error(
             model, X, y, groups=groups, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs
         )
@@ -111,9 +110,7 @@ class ErrorComparisonDisplay(Display):
         ErrorComparisonDisplay
             Ready to ``plot``.
         """
-        classifier = fitted_for(model, cls.__name__)[0]
-        drawn = ("fold_errors", "errors", "fold_deviations", "majority_error")
-        canvas.check_attributes("result", result, "a CrossValidatedError", drawn)
+        classifier = fitted_for(model, cls.__name__, PROOF)[0]
         return cls(
             worst_case_error=float(classifier.worst_case_error_),
             fold_errors=np.asarray(result.fold_errors, dtype=float),
@@ -204,10 +201,10 @@ class FeatureCountDisplay(Display):
 
         Parameters
         ----------
-        model : MinimaxRiskClassifierCV, or Pipeline that ends with one, or PosedFit of one
+        model : MinimaxRiskClassifierCV, or Pipeline that ends with one, or FittedProblem of one
             Fitted with ``rule="one-se"`` or ``"best"``.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or None, default=None
-            The instances that it was fitted on; None for a ``PosedFit``, which holds all data.
+            The instances that it was fitted on; None for a ``FittedProblem``, which holds all data.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels.
         sample_weight, groups : array-like of shape (n_samples,) or None, default=None
@@ -218,15 +215,15 @@ class FeatureCountDisplay(Display):
         FeatureCountDisplay
             Ready to ``plot``.
         """
-        given = model.learner if isinstance(model, PosedFit) else model
-        chosen = fitted_for(given, cls.__name__)[0]
+        given = model.learner if isinstance(model, FittedProblem) else model
+        chosen = fitted_for(given, cls.__name__, CHOSEN_RADIUS)[0]
         results = vars(chosen).get("cv_results_", {})
         if "mean_loss" not in results:
             raise ValueError(
                 "FeatureCountDisplay draws left-out losses, and this model has none; fit "
                 "MinimaxRiskClassifierCV with rule='one-se' or 'best'."
             )
-        fit = as_posed_fit(model, X, y, sample_weight=sample_weight, groups=groups)
+        fit = as_fitted_problem(model, X, y, sample_weight=sample_weight, groups=groups)
         counts = n_features_at(fit.model, fit.data, results["radii"], fit.posed_by_stored_radius)
         return cls.from_results(results, counts, loss_label=ERROR if chosen.scoring is None else SCORE)
 
@@ -355,8 +352,6 @@ class PermutationTestDisplay(Display):
         PermutationTestDisplay
             Ready to ``plot``.
         """
-        drawn = tuple(field.name for field in fields(cls))
-        canvas.check_attributes("result", result, "a result of minimaxrisk.permutation_test", drawn)
         floors = [value for level, value in result.noise_floor.items() if isclose(level, LEVEL)]
         return cls(
             statistic=float(result.statistic),

@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 
 from minimaxrisk._utils.arguments import check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_columns
-from minimaxrisk.guarantees.certified import fitted_for
+from minimaxrisk.guarantees.certified import SELECTION, STABILITY, fitted_for
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import INK, MAIN, PALE, SOFT, Axis, Chart, Mark, bars_of_rows, class_colour
@@ -67,7 +67,7 @@ class SelectedFeaturesDisplay(Display):
             Ready to ``plot``.
         """
         check_positive_integer("max_features", max_features)
-        classifier = fitted_for(model, cls.__name__)[0]
+        classifier = fitted_for(model, cls.__name__, SELECTION)[0]
         selected = canvas.by_importance(classifier)
         shown = selected[:max_features]
         coef = classifier._fitted_rule().full_coef[:, shown]
@@ -187,7 +187,7 @@ class SelectedValuesDisplay(Display):
         """
         check_positive_integer("max_features", max_features)
         check_positive_integer("max_samples", max_samples)
-        classifier = fitted_for(model, cls.__name__)[0]
+        classifier = fitted_for(model, cls.__name__, SELECTION)[0]
         labels = column_or_1d(y)
         if sample_names is not None:
             canvas.check_number_of_names("sample_names", sample_names, len(labels))
@@ -308,7 +308,7 @@ class StabilityDisplay(Display):
             Ready to ``plot``.
         """
         check_positive_integer("max_features", max_features)
-        selector = fitted_for(selector, cls.__name__)[0]
+        selector = fitted_for(selector, cls.__name__, STABILITY)[0]
         if not hasattr(selector, "selection_frequencies_"):
             raise ValueError(
                 "StabilityDisplay needs selection_frequencies_, which this fit does not have; fit "

@@ -13,7 +13,8 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from minimaxrisk._utils.arguments import is_integer
 from minimaxrisk._utils.arrays import BoolArray, IntArray
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk.samples.parts import fit_on_rows, part_for
+from minimaxrisk.exceptions import TooFewSamplesError
+from minimaxrisk.samples.parts import checked_positions, fit_on_rows, part_for
 
 Result = TypeVar("Result")
 Fold = tuple[IntArray, IntArray]  # rows to learn from, and rows to test on
@@ -92,7 +93,7 @@ def folds_of_cv(
         if cv is not None and cv < 2:
             raise ValueError(f"cv must be at least 2, got {cv}.")
         if reason := reason_against_folds(labels, unit, names.tolist()):
-            raise ValueError(f"{reason} Add samples to two classes, or pass other folds as cv.")
+            raise TooFewSamplesError(f"{reason} Add samples to two classes, or pass other folds as cv.")
         n_folds = N_FOLDS if cv is None else int(cv)
         dealt = repeated_folds(labels, unit, n_folds, n_repeats, random_state)
         return [part for fold in dealt for part in PredefinedSplit(fold).split()]
@@ -102,7 +103,13 @@ def folds_of_cv(
         return list(cv.split(np.zeros((len(y), 1)), y, unit))
     if isinstance(cv, str) or not np.iterable(cv):
         raise ValueError(f"cv must be a number of folds, a splitter, or pairs of positions, got {cv!r}.")
-    return [(_rows(train, len(y)), _rows(left_out, len(y))) for train, left_out in cv]
+    rows = partial(
+        checked_positions,
+        n=len(y),
+        argument="cv",
+        expected="a number of folds, a splitter, or pairs of 1-D arrays with positions of samples",
+    )
+    return [(rows(train), rows(left_out)) for train, left_out in cv]
 
 
 def reason_against_folds(labels: IntArray, unit: IntArray, names: Sequence[Any]) -> str:
@@ -124,22 +131,6 @@ def _labels_of_units(labels: IntArray, unit: IntArray) -> BoolArray:
     has = np.zeros((int(unit.max()) + 1, int(labels.max()) + 1), dtype=np.bool_)
     has[unit, labels] = True
     return has
-
-
-def _rows(part: Any, n_samples: int) -> IntArray:
-    """Return one side of a fold, given as positions or as a mask, as positions."""
-    rows = np.asarray(part)
-    if rows.dtype == bool and rows.shape == (n_samples,):
-        return np.flatnonzero(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise ValueError(
-            "cv must be a number of folds, a splitter, or pairs of 1-D arrays with positions of samples, got "
-            f"an array of shape {rows.shape} and type {rows.dtype}."
-        )
-    outside = rows[(rows < 0) | (rows >= n_samples)]
-    if len(outside):
-        raise ValueError(f"cv holds the position {outside[0]}, but there are {n_samples} samples.")
-    return rows.astype(np.intp)
 
 
 def without_each_fold(

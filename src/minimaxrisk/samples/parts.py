@@ -43,6 +43,21 @@ def columns_for(estimator: Any, X: Any, learned: IntArray) -> Any:
     return safe_indexing(X if hasattr(X, "shape") else np.asarray(X), learned, axis=1)
 
 
+def checked_positions(given: Any, n: int, *, argument: str, expected: str, kind: str = "samples") -> IntArray:
+    """Return positions that are given as positions or as a mask of n entries."""
+    listed = np.asarray(given)
+    if listed.dtype == bool and listed.shape == (n,):
+        return np.flatnonzero(listed)
+    if listed.ndim != 1 or listed.dtype.kind not in "iu":
+        raise ValueError(
+            f"{argument} must be {expected}, got an array of shape {listed.shape} and type {listed.dtype}."
+        )
+    outside = listed[(listed < 0) | (listed >= n)]
+    if len(outside):
+        raise ValueError(f"{argument} holds the position {outside[0]}, but there are {n} {kind}.")
+    return listed.astype(np.intp)
+
+
 def groups_for_fit(estimator: Any, groups: IntArray | None, y: np.ndarray) -> IntArray | None:
     """The groups where a fit takes them, else None; errors on groups that were left out do not need them.
 

@@ -49,6 +49,7 @@ from minimaxrisk._utils.stored_tables import (
     not_finite,
     take_rows,
 )
+from minimaxrisk.exceptions import TooFewSamplesError
 
 Place = tuple[int, int, float]  # row, column, value
 DECIMAL_COMMA, LOOKED_AT = re.compile(r"\s*[-+]?\d+,\d+\s*"), 5  # and in how many cells to look for it
@@ -515,7 +516,7 @@ def _check_groups(groups: Any, weights: FloatArray) -> IntArray | None:
     codes, used = np.zeros(len(weights), dtype=np.intp), np.flatnonzero(weights)
     codes[used] = np.unique(codes_of_groups(groups, len(weights))[used], return_inverse=True)[1]
     if not codes.any():
-        raise ValueError(
+        raise TooFewSamplesError(
             "groups must name at least 2 groups, but all samples are in one; a group holds samples that are "
             "not independent, such as the measurements of one patient."
         )

@@ -31,6 +31,7 @@ from minimaxrisk._utils.arrays import (
     put_columns,
     to_numpy,
 )
+from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.matrices.moments import ENOUGH_VARIANCE, ClassMoments, Coding
 from minimaxrisk.matrices.scale import ColumnScale
 from minimaxrisk.matrices.standardised import Standardised
@@ -281,7 +282,7 @@ def student_factor(tail: float, n: float, n_left: float, degrees_of_freedom: flo
 def refuse_too_few(n: float, n_left: float) -> None:
     """Refuse units of which the means leave nothing."""
     if not n_left > 0.0:
-        raise ValueError(
+        raise TooFewSamplesError(
             f"a named radius rule needs at least 3 samples (or groups) of similar weight; the weights given "
             f"are worth {n:.3g} samples. Pass samples one by one, or use a number as radius."
         )

@@ -37,8 +37,8 @@ from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
 from minimaxrisk.app.report.page import Provenance, is_bundle_kept, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.storage import SavedModel
-from minimaxrisk.guarantees.certified import check_supported
-from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.certified import PROOF, SELECTION, check_supported
+from minimaxrisk.guarantees.fitted_problem import FittedProblem
 
 
 def read_annotation(path: Path, feature_names: Sequence[str], console: Console) -> dict[str, list[str]]:
@@ -84,7 +84,7 @@ def report_and_write(
 ) -> None:
     """Write the page of a stored model; exit status 1 if these are not its training data."""
     saved = load_first(model)
-    check_supported(saved.classifier, "report")
+    check_supported(saved.classifier, "report", PROOF, SELECTION)
     study = read_for_model(saved, source, console)
     X = filled(saved.imputer, study, console)
     difference = difference_from_training(saved, study, X)
@@ -104,7 +104,9 @@ def report_and_write(
     typer.echo(str(outputs.report))
 
 
-def gather(fit: PosedFit, study: Study, wanted: Wanted, together: Together, console: Console) -> Findings:
+def gather(
+    fit: FittedProblem, study: Study, wanted: Wanted, together: Together, console: Console
+) -> Findings:
     """The numbers, with progress."""
     with console.stages("report") as part, console.warnings_as_notes():
         names = {"feature_names": study.feature_names, "sample_names": study.sample_names}

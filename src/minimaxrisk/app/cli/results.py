@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +38,9 @@ from minimaxrisk.app.report.verdict import (
     standing,
     veto,
 )
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import HISTORY, can
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, LeftOutScores
-from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import FeatureCountDisplay
 
 COMMAND_LINE = Advice(
@@ -290,7 +289,16 @@ def _guarantee_as_json(found: ErrorBound) -> dict[str, Any]:
         "rule": found.rule,
         "n_train": found.n_train,
         "prevalence": found.prevalence and {str(label): share for label, share in found.prevalence.items()},
-        "per_class": [asdict(one) | {"label": str(one.label)} for one in found.per_class],
+        "per_class": [
+            {
+                "label": str(one.label),
+                "n_test": one.n_test,
+                "n_errors": one.n_errors,
+                "limit": one.value,
+                "confidence": one.confidence,
+            }
+            for one in found.per_class
+        ],
         "predictive_values": {str(label): value for label, value in found.predictive_values.items()},
     }
 

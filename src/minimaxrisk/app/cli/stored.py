@@ -21,7 +21,7 @@ from minimaxrisk.app.files.read_study import has_several
 from minimaxrisk.app.report.phrases import clipping
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
-from minimaxrisk.guarantees.posed_fit import PosedFit
+from minimaxrisk.guarantees.fitted_problem import FittedProblem
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.samples.equal_rows import duplicate_rows, groups_with_duplicates
 
@@ -145,11 +145,11 @@ def scaler_problems(saved: SavedModel, X: DataMatrix) -> list[str]:
     return [] if agree else ["the stored medians and scales of the columns are not those of the data"]
 
 
-def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> PosedFit:
+def as_trained(saved: SavedModel, study: Study, X: DataMatrix) -> FittedProblem:
     """The stored classifier on its training data, or on what is taken for these, in the order of the file."""
     groups = groups_of(study, saved.groups)
     classifier = saved.classifier_of(X, study.y, groups)
-    return PosedFit(classifier, X, study.y, groups=groups, transformer=saved.scaler)
+    return FittedProblem(classifier, X, study.y, groups=groups, transformer=saved.scaler)
 
 
 def difference_from_training(saved: SavedModel, study: Study, X: DataMatrix) -> str | None:

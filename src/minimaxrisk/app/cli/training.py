@@ -42,10 +42,10 @@ from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.fit_support import time_left
 from minimaxrisk.estimators.prediction_sets import warn_about_small_classes
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, HISTORY, can, columns_read_by
+from minimaxrisk.guarantees.fitted_problem import FittedProblem
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, Calibration
-from minimaxrisk.guarantees.posed_fit import PosedFit
-from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 
 NOT_CALIBRATED = "The decision is not calibrated {why}."
@@ -75,7 +75,7 @@ class Trained:
     """
 
     study: Study
-    fit: PosedFit
+    fit: FittedProblem
     imputer: SimpleImputer | None
     together: Together
 
@@ -134,7 +134,7 @@ def report_on_data(study: Study, together: Together, console: Console) -> None:
 
 
 def report_on_model(
-    fit: PosedFit, study: Study, together: Together, wanted: Wanted, console: Console
+    fit: FittedProblem, study: Study, together: Together, wanted: Wanted, console: Console
 ) -> None:
     """Show what the data checks find in the columns that the model uses, and in batches."""
     found = findings_of_model(
@@ -185,7 +185,7 @@ def train(
             classifier, seen, study.y, groups=together.groups, follow=follow, interruption=interruption
         )
     groups = together.groups
-    fit = PosedFit(classifier, X, study.y, groups=groups, transformer=scaler, X_transformed=seen)
+    fit = FittedProblem(classifier, X, study.y, groups=groups, transformer=scaler, X_transformed=seen)
     return Trained(study, fit, imputer, together)
 
 

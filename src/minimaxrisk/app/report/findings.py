@@ -23,8 +23,8 @@ from minimaxrisk.app.report.clinical import ClassRates, rates_of
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.reliable_features import ReliableFeatures
-from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.inspection import (
     BoundPathDisplay,
     ErrorComparisonDisplay,

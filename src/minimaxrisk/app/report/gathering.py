@@ -1,7 +1,7 @@
 """The numbers of a report, computed part after part from a fitted model and its training data.
 
 ``Subject`` is what the report is about: the classifier, alone or behind other steps, with the data posed and
-checked once (``PosedFit``). ``findings_of`` computes the parts; other modules word and draw them.
+checked once (``FittedProblem``). ``findings_of`` computes the parts; other modules word and draw them.
 """
 
 from __future__ import annotations
@@ -64,19 +64,21 @@ from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii, n_features_at
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.prediction_sets import PredictionSets, decision_scores
+from minimaxrisk.exceptions import TooFewSamplesError
+from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import (
     CHOSEN_RADIUS,
     HISTORY,
     MEMBERS,
     RADIUS_PATH,
+    SELECTION,
     can,
     certified,
     unwrapped,
 )
 from minimaxrisk.guarantees.error_bound import error_bound
-from minimaxrisk.guarantees.posed_fit import PosedFit, is_label_free
+from minimaxrisk.guarantees.fitted_problem import FittedProblem, is_label_free
 from minimaxrisk.guarantees.reliable_features import reliable_features
-from minimaxrisk.guarantees.statement import ErrorBound
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.guarantees.worst_case import worst_case_of_rule
 from minimaxrisk.inspection import (
@@ -254,7 +256,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
     certificate, doubled = verify(fit), min(1.0, 2.0 * float(model.worst_case_error_))
     of_predict = None
     if radius.covers or not is_brief:
-        largest = worst_case_of_rule(fit.model, fit.data, "predict", fit.posed_by_stored_radius).upper
+        largest = worst_case_of_rule(fit, "predict").upper
         of_predict = min(doubled, largest)
     parameters, has_members = model._parameters_of_set(), can(model, MEMBERS)
     weighting = parameters.class_weight
@@ -317,7 +319,7 @@ def _related(subject: Subject, wanted: Wanted, table: FeatureTable) -> RelatedFe
 
 
 def cross_validation_of(
-    fit: PosedFit, learner: Any, wanted: Wanted
+    fit: FittedProblem, learner: Any, wanted: Wanted
 ) -> tuple[CrossValidatedError | None, str | None]:
     """The cross-validation of the calibrated decision, or why there can be none."""
     if wanted.cross_validation is not None or not wanted.n_folds:
@@ -338,7 +340,7 @@ def cross_validation_of(
     return found, None
 
 
-def learner_of(fit: PosedFit) -> Any:
+def learner_of(fit: FittedProblem) -> Any:
     """What folds fit anew: the classifier, or a pipeline that ends with it."""
     return fit.learner if fit.transformer is None else make_pipeline(fit.transformer, fit.learner)
 
@@ -423,7 +425,7 @@ def can_choose_radius(y: Any, groups: Any) -> bool:
     return sum(size > 2 for size in sizes) > 1
 
 
-def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorBound | None:
+def bound_for_new_samples(fit: FittedProblem, learner: Any, wanted: Wanted) -> ErrorBound | None:
     """At the confidence of the model: of the calibrated decision where there are folds to calibrate with.
 
     None, with a warning, if half of the samples are too few to train on.
@@ -443,7 +445,7 @@ def bound_for_new_samples(fit: PosedFit, learner: Any, wanted: Wanted) -> ErrorB
             confidence=confidence,
             random_state=wanted.random_state,
         )
-    except ValueError as error:
+    except TooFewSamplesError as error:
         warn(f"there is no bound on the error of new samples. In a part of the samples, {error}", UserWarning)
         return None
 
@@ -523,7 +525,7 @@ class Subject:
     labels. Labels are permuted within the ``strata``. ``as_read`` are the values before gaps were filled.
     """
 
-    fit: PosedFit
+    fit: FittedProblem
     learner: Any
     before: Any
     uses_labels: bool
@@ -547,15 +549,15 @@ class Subject:
         sample_names: Any = None,
         as_read: DataMatrix | None = None,
     ) -> Subject:
-        """From what users pass, or from a ``PosedFit``; a fitted ``scaler`` is a step before the model."""
-        fit = model if isinstance(model, PosedFit) else None
+        """From what users pass, or a ``FittedProblem``; a fitted ``scaler`` is a step before the model."""
+        fit = model if isinstance(model, FittedProblem) else None
         if fit is not None:
             model, X, y, scaler = fit.learner, fit.X, fit.y, fit.transformer
         else:
             X = _table_of(X)
         learner = model if scaler is None else make_pipeline(scaler, model)
         last, transformer = unwrapped(learner)
-        classifier: Any = certified(last, "report")
+        classifier: Any = certified(last, "report", SELECTION)
         refuse_other_order(X, y)
         y = column_or_1d(y)
         if num_samples(X) != len(y):
@@ -572,7 +574,7 @@ class Subject:
         several = transformer is None or isinstance(transformer, Pipeline)
         before = transformer if several else make_pipeline(transformer)
         if fit is None:
-            fit = PosedFit(
+            fit = FittedProblem(
                 _without_names(classifier),
                 X,
                 y,

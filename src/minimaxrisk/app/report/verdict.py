@@ -17,7 +17,7 @@ from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import capital, count, listed, quoted, shortened
 from minimaxrisk.checks.findings import open_conditions, veto_text
-from minimaxrisk.guarantees.statement import RULE_NAMES, ErrorBound
+from minimaxrisk.guarantees.bound import RULE_NAMES, ErrorBound
 
 PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
 # What R* is where nothing says that the true means lie within the radii.
@@ -352,7 +352,7 @@ def by_class(findings: Findings) -> list[str]:
         classes = classes[:: -1 if looked_for([str(one.label) for one in classes]) else 1]
     for one, term in zip(classes, TERMS if is_pair else [""] * len(classes), strict=True):
         seen = f"{one.n_errors:,} of {one.n_test:,} were not" if one.n_test else "none was held out"
-        name, found_of_it = quoted(str(one.label)), at_least(1.0 - one.limit, ".1%")
+        name, found_of_it = quoted(str(one.label)), at_least(1.0 - one.value, ".1%")
         texts.append(f"of {name} at least {found_of_it} are recognised{term} ({seen});")
     for one in classes:
         if one.label in found.predictive_values:

@@ -1,7 +1,7 @@
-"""A fitted model and the data that it was fitted on, read once: the data checked, the problem posed.
+"""A fitted model with the data that it was fitted on: the data are checked and the problem is posed once.
 
-A model has two rules. ``"predict"`` names the class with the largest score. ``"randomized"`` draws the label
-from ``predict_proba``; R* is about this one.
+A model has two rules. ``"predict"`` predicts the class with the largest score. ``"randomized"`` draws the
+label from ``predict_proba``; R* is about this one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
 from minimaxrisk._utils.stored_tables import rows_to_judge
 from minimaxrisk.guarantees.certified import (
-    Certified,
+    BOX_OF_MEANS,
+    PROOF,
+    Capability,
     ColumnRule,
     Estimator,
     FittedRule,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from minimaxrisk.guarantees.verification import Certificate
 
 
-class PosedFit:
+class FittedProblem:
     """A fitted model with its data, so that ``verify`` and ``worst_case`` share their work.
 
     Parameters
@@ -68,9 +70,9 @@ class PosedFit:
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from minimaxrisk import MinimaxRiskClassifier, verify
-    >>> from minimaxrisk.guarantees import PosedFit
+    >>> from minimaxrisk.guarantees import FittedProblem
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> posed = PosedFit(MinimaxRiskClassifier().fit(X, y), X, y)
+    >>> posed = FittedProblem(MinimaxRiskClassifier().fit(X, y), X, y)
     >>> verify(posed).valid
     True
     """
@@ -112,9 +114,16 @@ class PosedFit:
 
     @cached_property
     def data(self) -> TrainingData:
-        """The data, checked, with the class weights of the model."""
-        return training_data_of(
-            self.model, self.X_transformed, self.y, self.sample_weight, self.X_unlabeled, groups=self.groups
+        """The data, checked against the columns and with the class weights of the model."""
+        return data_for_fit(
+            self.model,
+            self.model._parameters_of_set(),
+            self.X_transformed,
+            self.y,
+            sample_weight=self.sample_weight,
+            X_unlabeled=self.X_unlabeled,
+            groups=self.groups,
+            reset=False,
         )
 
     @cached_property
@@ -125,12 +134,19 @@ class PosedFit:
 
     @cached_property
     def posed_by_stored_radius(self) -> PosedBox:
-        """The box with the factor that the fit found; the one posed anew if that was done and has it."""
-        check_supported(self.model, "worst_case")
-        done = self.__dict__.get("posed_by_parameters")
-        if isinstance(done, PosedBox) and done.radii.factor == self.model.radius_:
+        """The box with the radii of the fit, without looking for them again."""
+        check_supported(self.model, "worst_case", BOX_OF_MEANS)
+        done, model, parameters = (
+            vars(self).get("posed_by_parameters"),
+            self.model,
+            self.model._parameters_of_set(),
+        )
+        if done is not None and done.radii.factor == model.radius_:
             return done
-        return pose_as_fitted(self.model, self.data)
+        rule: RadiusRule = GivenRadii(model.lambda_, parameters.standardize)
+        if not isinstance(parameters.radius, str) and model.radius_ is not None:
+            rule = Multiple(model.radius_, moderation=parameters.moderation)
+        return pose_by(parameters, self.data, rule)
 
     def _has_posed(self, data: TrainingData) -> bool:
         """Whether other data, of the same rows, have the same weights and units, and the problem is posed."""
@@ -143,22 +159,27 @@ class PosedFit:
         )
 
 
-def as_posed_fit(
-    model: Estimator | PosedFit, X: Any = None, y: Any = None, *, function: str = "verify", **more: Any
-) -> PosedFit:
-    """From a model and its data, or as it is where one was made before; for a function that needs a proof."""
-    if not isinstance(model, PosedFit):
-        fitted_for(model, function)
-        return PosedFit(model, X, y, **more)
+def as_fitted_problem(
+    model: Estimator | FittedProblem,
+    X: Any = None,
+    y: Any = None,
+    *,
+    function: str = "verify",
+    needed: tuple[Capability, ...] = (),
+    **more: Any,
+) -> FittedProblem:
+    """Return the problem of a model with a certificate and its data, or the one that was passed."""
+    if not isinstance(model, FittedProblem):
+        fitted_for(model, function, PROOF, *needed)
+        return FittedProblem(model, X, y, **more)
     given = [name for name, value in {"X": X, "y": y, **more}.items() if value is not None]
     if given:
-        raise ValueError(f"a PosedFit holds its data already; leave out {', '.join(given)}.")
-    check_supported(model.model, function)
+        raise ValueError(f"a FittedProblem holds its data already; leave out {', '.join(given)}.")
+    check_supported(model.model, function, *needed)
     return model
 
 
-# By name and not by what they say of themselves: a transformer may look at labels that it does not require,
-# and so may a subclass of one that does not.
+# By name: a transformer may use labels that it does not require, and so may a subclass of one that does not.
 LABEL_FREE = {
     "minimaxrisk": ("ClippedScaler",),
     "sklearn": (
@@ -202,57 +223,22 @@ def data_for_fit(estimator: Any, parameters: Any, X: Any, y: Any, **more: Any) -
 
 
 def check_classes(model: Any, classes: np.ndarray) -> None:
+    """Refuse data with other classes than those of a fitted model."""
     if not np.array_equal(classes, model.classes_):
         raise ValueError(
             f"y must hold the classes of the model, {model.classes_.tolist()}, got {classes.tolist()}."
         )
 
 
-def check_rule(rule: str) -> None:
-    if rule not in ("predict", "randomized"):
-        raise ValueError(f"rule must be 'predict' or 'randomized', got {rule!r}.")
-
-
-def training_data_of(
-    model: Certified,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    X_unlabeled: Any = None,
-    *,
-    groups: Any = None,
-) -> TrainingData:
-    """The data, checked against the columns and with the class weights of a fitted model."""
-    return data_for_fit(
-        model,
-        model._parameters_of_set(),
-        X,
-        y,
-        sample_weight=sample_weight,
-        X_unlabeled=X_unlabeled,
-        groups=groups,
-        reset=False,
-    )
-
-
-def pose_as_fitted(model: Any, data: TrainingData) -> PosedBox:
-    """The uncertainty set of the data with the radii of the fit, without looking for them again."""
-    parameters = model._parameters_of_set()
-    rule: RadiusRule = GivenRadii(model.lambda_, parameters.standardize)
-    if not isinstance(parameters.radius, str) and model.radius_ is not None:
-        rule = Multiple(model.radius_, moderation=parameters.moderation)
-    return pose_by(parameters, data, rule)
-
-
 def rule_probabilities(fitted: FittedRule, X: DataMatrix, rule: str) -> FloatArray:
-    """h(y|x) of the rule by name (K x n)."""
+    """Return h(y|x) of the rule by name (K x n)."""
     if rule == "randomized":
         return fitted.probabilities(X)
     return rules.arg_max_probabilities(fitted.scores(X))
 
 
 def loss_of_rule(fitted: ColumnRule, rule: str, data: TrainingData, posed: PosedBox) -> FloatArray:
-    """What the rule loses at each instance of the set with each label (K x n)."""
+    """Return what the rule loses at each instance of the set with each label (K x n)."""
     # The scores that predict sees, not those of the inner scale: rounding decides ties.
     parts = rows_to_judge(data.X, posed.instances.rows, len(fitted.columns))
     return 1.0 - np.concatenate([rule_probabilities(fitted, part, rule) for part in parts], axis=1)

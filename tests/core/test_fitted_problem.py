@@ -22,15 +22,12 @@ from minimaxrisk import (
     verify,
 )
 from minimaxrisk.guarantees.certified import columns_read_by, columns_used_by, has_proof
-from minimaxrisk.guarantees.posed_fit import (
-    PosedFit,
-    as_posed_fit,
+from minimaxrisk.guarantees.fitted_problem import (
+    FittedProblem,
+    as_fitted_problem,
     coverage_of,
     data_for_fit,
     is_label_free,
-    pose_as_fitted,
-    training_data_of,
-    weight_kind_of,
 )
 
 TOGETHER, TWICE = np.r_[:3, 2, 4:30], np.repeat([1.0, 2.0], 15)
@@ -47,17 +44,15 @@ def study():
     [
         {"radius": 1.7},
         {"radius": "bootstrap", "confidence": 0.9, "fit_intercept": False},
-        {"radius": "bootstrap", "n_bootstrap": 50, "random_state": 0},
         {"radius": np.linspace(0.1, 0.3, 6)},
         {"radius": np.linspace(0.1, 0.3, 6), "standardize": False},
-        {"radius": 0.6, "coding": "one-hot"},
         {"radius": 0.6, "marginal": "empirical"},
     ],
 )
 def test_the_set_is_the_one_of_the_fit(study, options):
     X, y = study
     model = MinimaxRiskClassifier(**options).fit(X, y)
-    problem = pose_as_fitted(model, training_data_of(model, X, y)).problem
+    problem = FittedProblem(model, X, y).posed_by_stored_radius.problem
     own = problem.lam if model.standardize else problem.scale.rescaled(problem.lam)
     np.testing.assert_allclose(own, model.lambda_, rtol=1e-12)
     assert problem.coding.name == model.coding_
@@ -80,7 +75,7 @@ def test_the_set_is_the_one_of_the_fit(study, options):
 )
 def test_features_are_shared_where_rows_count_the_same(study, options, fitted_on, judged_on, is_shared):
     X, y = study
-    fit = PosedFit(MinimaxRiskClassifier(**options).fit(X, y, **fitted_on), X, y, **fitted_on)
+    fit = FittedProblem(MinimaxRiskClassifier(**options).fit(X, y, **fitted_on), X, y, **fitted_on)
     options = {"class_weight": None, "weight_kind": "counts", "reset": False}
     data = data_for_fit(fit.model, fit.model._parameters_of_set(), X, y, **judged_on, **options)
     assert not fit._has_posed(data)  # nothing is posed
@@ -92,12 +87,12 @@ def test_a_model_whose_radius_was_chosen(study):
     X, y = study
     chosen = MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2)
     with pytest.raises(NotFittedError):
-        PosedFit(chosen, X, y)
+        FittedProblem(chosen, X, y)
     chosen.fit(X, y)
-    fit = PosedFit(chosen, X, y)
+    fit = FittedProblem(chosen, X, y)
     assert fit.learner is chosen
     assert fit.model is chosen.estimator_
-    alone = PosedFit(chosen.estimator_, X, y)
+    alone = FittedProblem(chosen.estimator_, X, y)
     assert alone.learner is alone.model is chosen.estimator_
     assert coverage_of(chosen.estimator_) is None
     covers = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
@@ -107,20 +102,31 @@ def test_a_model_whose_radius_was_chosen(study):
 def test_what_is_refused(study):
     X, y = study
     model = MinimaxRiskClassifier().fit(X, y)
-    for given in ((None, y), (X, None)):
-        with pytest.raises(ValueError, match=r"^X and y must be passed: the data that"):
-            PosedFit(model, *given)
-    with pytest.raises(ValueError, match="not fitted"):
-        PosedFit(model, X, y, transformer=StandardScaler())
-    with pytest.raises(ValueError, match="verify is not supported for LogisticRegression; fit a Minimax"):
-        PosedFit(LogisticRegression().fit(X, y), X, y)
+    fit = as_fitted_problem(model, X, y)
+    assert as_fitted_problem(fit) is fit
+    with pytest.raises(ValueError, match=r"leave out X, y, groups\.$"):
+        as_fitted_problem(fit, X, y, groups=y, sample_weight=None)
     ensemble = MinimaxRiskEnsembleClassifier(
         n_estimators=8, subsample=0.5, certify=False, random_state=0
     ).fit(X, y)
-    with pytest.raises(ValueError, match=r"^the ensemble was fitted with certify=False: fit it with"):
-        PosedFit(ensemble, X, y)
-    refused = [MinimaxRiskClassifier(), LogisticRegression().fit(X, y), ensemble]
+    foreign = LogisticRegression().fit(X, y)
+    for arguments in ((model, None, y), (model, X, None), (foreign, X, y), (ensemble, X, y)):
+        with pytest.raises(ValueError, match=r"must be passed|not supported|certify=True"):
+            FittedProblem(*arguments)
+    with pytest.raises(NotFittedError):
+        FittedProblem(model, X, y, transformer=StandardScaler())
+    refused = [MinimaxRiskClassifier(), foreign, ensemble]
     assert [has_proof(each) for each in (model, *refused)] == [True, False, False, False]
+
+
+def test_the_stored_radius_is_taken_even_if_another_one_was_posed(study):
+    X, y = study
+    fit = FittedProblem(MinimaxRiskClassifier(radius=1.5).fit(X, y), X, y)
+    assert fit.posed_by_parameters is fit.posed_by_stored_radius
+    changed = FittedProblem(fit.model, X, y)
+    assert changed.posed_by_parameters.radii.factor == 1.5
+    fit.model.radius_ = 2.0
+    assert changed.posed_by_stored_radius.radii.factor == 2.0
 
 
 def test_columns_that_are_used_are_those_selected_or_else_all_that_are_read(study):
@@ -139,25 +145,17 @@ def test_a_copy_for_a_file_has_no_callback_at_any_depth(study):
     assert stored.radii == [1.0]
 
 
-def test_what_was_posed_is_taken_as_it_is(study):
-    X, y = study
-    model = MinimaxRiskClassifier().fit(X, y)
-    fit = as_posed_fit(model, X, y)
-    assert as_posed_fit(fit) is fit
-    with pytest.raises(ValueError, match=r"^a PosedFit holds its data already; leave out X, y, groups\.$"):
-        as_posed_fit(fit, X, y, groups=y, sample_weight=None)
-
-
 def test_data_are_checked_as_the_model_wants_them(study):
     X, y = study
     names = [f"g{j}" for j in range(X.shape[1])]
     frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
     model = MinimaxRiskClassifier(class_weight={0: 1.0, 1: 3.0}, weight_kind="importance").fit(frame, y)
-    weighted, expected = training_data_of(model, frame, y, TWICE), TWICE * np.where(y == 1, 3.0, 1.0)
+    weighted = FittedProblem(model, frame, y, sample_weight=TWICE).data
+    expected = TWICE * np.where(y == 1, 3.0, 1.0)
     np.testing.assert_allclose(weighted.weights / weighted.weights.sum(), expected / expected.sum())
     assert weighted.counts.tolist() == [1.0] * len(y)  # a weight of 3 is one sample
     with pytest.raises(ValueError, match="feature names"):
-        training_data_of(model, frame.rename(columns={"g0": "other"}), y)
+        verify(model, frame.rename(columns={"g0": "other"}), y)
 
 
 class Normalizer(StandardScaler):
@@ -183,31 +181,23 @@ def test_what_is_known_not_to_look_at_labels(transformer, is_free):
     assert is_label_free(transformer) is is_free
 
 
-def test_a_step_that_draws_without_a_seed_may_make_other_features():
-    assert not is_label_free(make_pipeline(StandardScaler(), PCA(2)))
-    assert is_label_free(make_pipeline(StandardScaler(), PCA(2, random_state=0)))
-
-
 def test_the_model_within_a_search_over_a_pipeline(study):
     X, y = study
     pipe = make_pipeline(StandardScaler(), ClippedScaler(), MinimaxRiskClassifier())
     search = GridSearchCV(pipe, {"minimaxriskclassifier__radius": [1.0]}, cv=2).fit(X, y)
-    fit, best = PosedFit(search, X, y), search.best_estimator_
+    fit, best = FittedProblem(search, X, y), search.best_estimator_
     assert fit.model is best[-1]
     assert list(fit.transformer) == list(best[:-1])
     with pytest.raises(ValueError, match=r"^transformer must be None for a pipeline, which has steps"):
-        PosedFit(search, X, y, transformer=best[0])
+        FittedProblem(search, X, y, transformer=best[0])
 
 
 def test_steps_that_do_nothing_are_no_steps(study):
     X, y = study
     pipe = Pipeline([("nothing", "passthrough"), ("last", MinimaxRiskClassifier())]).fit(X, y)
-    assert PosedFit(pipe, X, y).transformer is None
-    assert verify(pipe, X, y).valid
-    nested = make_pipeline(StandardScaler(), make_pipeline(ClippedScaler(), MinimaxRiskClassifier())).fit(
-        X, y
-    )
-    assert verify(nested, X, y).valid
+    assert FittedProblem(pipe, X, y).transformer is None
+    inner = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
+    assert verify(make_pipeline(StandardScaler(), inner).fit(X, y), X, y).valid
 
 
 @pytest.mark.parametrize(("name", "value"), [("coef_", None), ("stages_", []), ("history_", None)])
@@ -218,19 +208,3 @@ def test_what_cannot_be_read_is_a_problem_and_no_error(study, name, value):
     certificate = verify(model, X, y)
     assert not certificate.valid
     assert certificate.problems
-
-
-@pytest.mark.parametrize(
-    ("weight_kind", "radius", "expected"),
-    [
-        ("auto", 1.0, "auto"),
-        ("auto", [1.0, 2.0], "auto"),
-        ("auto", "bootstrap", "importance"),
-        ("auto", "ball", "importance"),
-        ("counts", "bootstrap", "counts"),
-        ("importance", 1.0, "importance"),
-    ],
-)
-def test_a_guess_enlarges_no_n_where_a_probability_is_stated(weight_kind, radius, expected):
-    parameters = MinimaxRiskClassifier(weight_kind=weight_kind, radius=radius)
-    assert weight_kind_of(parameters) == expected
