@@ -59,6 +59,9 @@ HISTORY = Capability("has a history of bounds", "use MinimaxRiskClassifier or Mi
 CHOSEN_RADIUS = Capability("chose its radius", "use MinimaxRiskClassifierCV")
 RADIUS_PATH = Capability("has a path over radii", "use MinimaxRiskClassifier")
 MEMBERS = Capability("is an average of members", "use MinimaxRiskEnsembleClassifier")
+CALIBRATED = Capability(
+    "has calibrated probabilities", "use MinimaxRiskEnsembleClassifier, or PredictionSets around a classifier"
+)
 STABILITY = Capability(
     "counts how often columns are selected",
     "use MinimaxRiskSelector(stability=True) or MinimaxRiskEnsembleClassifier",

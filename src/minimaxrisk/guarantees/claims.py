@@ -7,22 +7,20 @@ distribution alone. A claim that cannot be recomputed is a problem in words. ``v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.guarantees.certified import Certified, Claim
-from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.posed_fit import coverage_of, loss_of_rule
 from minimaxrisk.problem.ball import PosedBall
 from minimaxrisk.problem.objective import ExpectedLoss, Objective
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
-from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import Posed
-from minimaxrisk.samples.independent_units import unit_of_row
 from minimaxrisk.samples.validation import TrainingData
 
 # How far a stored distribution may be from one.
@@ -75,7 +73,6 @@ def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterat
         yield from _claims_of_use(model, importance, fitted.selected)
         frequencies = fitted.selection_frequencies(model.n_features_in_)
         yield Claim("selection_frequencies_", model.selection_frequencies_, frequencies)
-        yield from _claims_out_of_bag(model, fitted, data)
     else:
         yield Claim(problem="the coefficients in members_ or ball_ are not finite")
     yield from _claims_of_box(model, posed)
@@ -175,34 +172,6 @@ def _claims_of_affine_proof(model: Any, posed: PosedBox, objective: ExpectedLoss
     again = LinearRule.from_mu(-mu, None, problem.coding, problem.scale)
     yield Claim("the intercept of worst_case_proof_", stored.intercept, again.intercept)
     yield Claim("worst_case_error_", model.worst_case_error_, min(1.0, upper_bound(problem, objective, mu)))
-
-
-def _claims_out_of_bag(model: Any, fitted: AverageRule, data: TrainingData) -> Iterator[Claim]:
-    in_bag, expected = np.asarray(model.in_bag_), (len(fitted.members), len(data.labels))
-    if in_bag.shape != expected or in_bag.dtype != np.bool_:
-        yield Claim(problem=f"in_bag_ has shape {in_bag.shape}, the members and the data need {expected}")
-        return
-    of_ball = model.ball_oob_proba_
-    if (of_ball is None) != (fitted.ball is None):
-        yield Claim(problem="ball_ and ball_oob_proba_ must both be there or not")
-        return
-    if of_ball is not None:
-        again = _probabilities_without_fold(model, data)
-        yield Claim("ball_oob_proba_", comparable(of_ball), comparable(again))
-    found = out_of_bag(fitted, data, in_bag, unit_of_row(data), of_ball)
-    for field in fields(OutOfBag):
-        stored, again = getattr(model, f"{field.name}_"), getattr(found, field.name)
-        yield Claim(f"{field.name}_", comparable(stored), comparable(again))
-
-
-def _probabilities_without_fold(model: Any, data: TrainingData) -> FloatArray:
-    """What the balls fitted without a fold say of it; NaN for samples of no fold."""
-    fold, rules = np.asarray(model.ball_fold_of_sample_), model.ball_without_fold_
-    found = np.full((len(data.labels), len(data.classes)), np.nan)
-    for i, rule in enumerate(rules):
-        own = np.flatnonzero(fold[: len(found)] == i)
-        found[own] = rule.probabilities(data.X)[:, own].T
-    return found
 
 
 def comparable(values: Any) -> np.ndarray:
