@@ -114,7 +114,7 @@ FITTED = {
     "ClippedScaler": [{}],
     "MinimaxRiskClassifier": [{}],
     "MinimaxRiskClassifierCV": [{"cv": 2}, {"rule": 5}],
-    "MinimaxRiskEnsembleClassifier": [{"n_estimators": 8, "subsample": 0.4}],
+    "MinimaxRiskEnsembleClassifier": [{"n_estimators": 8, "subsample": 0.4, "certify": True}],
     "MinimaxRiskKernelClassifier": [{}, {"kernel": "rbf"}],
     "MinimaxRiskSelector": [{"stability": True, "n_subsamples": 2}],
     "PredictionSets": [{"confidence": 0.5}],
