@@ -31,7 +31,7 @@ MODELS = {
         MinimaxRiskClassifier(callback=lambda record: None), radii=[1.0, 2.0], cv=2
     ),
     "ensemble": MinimaxRiskEnsembleClassifier(
-        MinimaxRiskClassifier(callback=lambda record: None), radius="bootstrap", **SMALL
+        MinimaxRiskClassifier(callback=lambda record: None), radius="bootstrap", **SMALL, certify=True
     ),
     "uncertified": MinimaxRiskEnsembleClassifier(**SMALL, certify=False),
     "kernel": MinimaxRiskKernelClassifier(callback=lambda record: None),

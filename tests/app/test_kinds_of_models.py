@@ -111,7 +111,7 @@ def test_a_report_in_python_repeats_the_choice(study):
 def test_an_ensemble(study, table, capsys):
     X, y = study
     found = fitted(table, capsys, "--model", "ensemble")
-    model = MinimaxRiskEnsembleClassifier(random_state=0).fit(X, y)
+    model = MinimaxRiskEnsembleClassifier(random_state=0, certify=True).fit(X, y)
     assert found["model"] == "ensemble"
     assert found["worst_case_error"] == pytest.approx(model.worst_case_error_)
     assert found["certificate"]["valid"]

@@ -260,7 +260,7 @@ class TestWholeFiles:
     [
         MinimaxRiskClassifier(InteriorPoint()),
         MinimaxRiskClassifierCV(radii=[1.0, 2.0]),
-        MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0),
+        MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0, certify=True),
         MinimaxRiskKernelClassifier("rbf"),
         MinimaxRiskSelector(stability=True, n_subsamples=4, threshold=0.51, random_state=0),
         PredictionSets(MinimaxRiskClassifier(), cv=3, random_state=0),

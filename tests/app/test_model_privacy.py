@@ -83,11 +83,13 @@ def test_masses_do_not_tell_the_column_of_a_small_model(study):
 
 
 def by_members(model, grid):
-    """The value for which the members that have not seen a sample predict what they did predict."""
-    predicted = np.stack([member.probabilities(grid[:, None])[1] for member in model.members_])
-    is_out = ~model.in_bag_.T
-    means = is_out @ predicted / np.maximum(is_out.sum(axis=1, keepdims=True), 1)
-    return grid[np.abs(means - model.oob_proba_[:, [1]]).argmin(axis=1)]
+    """The value at which the members that have not seen a sample give its out-of-bag probability."""
+    scores = np.stack([member.scores(grid[:, None]).T for member in model.members_])
+    found = []
+    for is_in, stated in zip(model.in_bag_.T, model.oob_proba_[:, 1], strict=True):
+        probabilities = model.decision_.probabilities(scores[~is_in].mean(axis=0))[:, 1]
+        found.append(grid[np.abs(probabilities - stated).argmin()])
+    return np.array(found)
 
 
 def test_members_of_an_ensemble_do_not_tell_the_column_of_a_narrow_table(study):
@@ -95,7 +97,9 @@ def test_members_of_an_ensemble_do_not_tell_the_column_of_a_narrow_table(study):
     X = X[:, [7]]
     grid = np.linspace(X.min(), X.max(), 2000)
     with quiet_fits():
-        model = MinimaxRiskEnsembleClassifier(n_estimators=20, ball=False, random_state=0).fit(X, y)
+        model = MinimaxRiskEnsembleClassifier(n_estimators=20, ball=False, random_state=0, certify=True).fit(
+            X, y
+        )
     saved = SavedModel(model, np.array(["g7"]), "class", "")
     inner = np.abs(model.oob_proba_[:, 1] - 0.5) < 0.49  # others are beyond all thresholds
     values = X[inner, 0]
@@ -124,7 +128,7 @@ def test_means_of_small_classes_are_left_out(sizes, fitted):
         (
             ["--model", "ensemble"],
             {
-                *("worst_case_distribution_", "oob_proba_", "ball_oob_proba_", "ball_fold_of_sample_"),
+                *("worst_case_distribution_", "oob_proba_"),
                 "in_bag_",
             },
         ),

@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
@@ -14,10 +15,11 @@ from minimaxrisk import (
     MinimaxRiskKernelClassifier,
     verify,
 )
-from minimaxrisk.datasets import make_expression
-from minimaxrisk.estimators.ball_member import fit_ball
+from minimaxrisk.estimators import ball_member
+from minimaxrisk.estimators.ball_member import BallFitter, orthogonal_frequencies
+from minimaxrisk.guarantees.counting import ball_weight
 from minimaxrisk.problem.pose import pose_by
-from minimaxrisk.problem.rule import AverageRule
+from minimaxrisk.problem.rule import fourier_features
 from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.samples.independent_units import Strata
 from minimaxrisk.samples.validation import check_training_data
@@ -27,7 +29,7 @@ from minimaxrisk.uncertainty.rules import Multiple
 def ensemble(**parameters):
     """Small, and of parts that leave each sample out of bag."""
     return MinimaxRiskEnsembleClassifier(
-        **{"n_estimators": 12, "subsample": 0.4, "random_state": 0, **parameters}
+        **{"n_estimators": 12, "subsample": 0.4, "random_state": 0, "certify": True, **parameters}
     )
 
 
@@ -80,11 +82,8 @@ def test_left_out_samples_are_judged_by_fits_without_them(weighted):
     X, y = table(3)
     weights = np.where(np.arange(45) % 5 == 0, 2.0, 1.0) if weighted else None
     data, units, posed = posed_study(X, y, sample_weight=weights)
-    ball = fit_ball(
-        posed, data, units, standardize=True, share=0.75, gap_tol=1e-8, random=np.random.RandomState(3)
-    )
+    _, left_out = BallFitter(posed, data, units, True, 0.75, 1e-8).linear(np.random.RandomState(3))
     fold_of_row = dealt_folds(data.labels, np.arange(45), 4, np.random.RandomState(3))
-    assert np.array_equal(ball.fold_of_row, fold_of_row)
     folds = [np.flatnonzero(fold_of_row == i) for i in range(4)]
     weight = np.ones(45) if weights is None else weights
     mean = weight @ X / weight.sum()
@@ -93,49 +92,74 @@ def test_left_out_samples_are_judged_by_fits_without_them(weighted):
         rest = np.setdiff1d(np.arange(45), fold)
         given = None if weights is None else weights[rest]
         alone = MinimaxRiskKernelClassifier(gap_tol=1e-8).fit(Z[rest], y[rest], sample_weight=given)
-        np.testing.assert_allclose(ball.oob_proba[fold], alone.predict_proba(Z[fold]), atol=1e-6)
+        np.testing.assert_allclose(left_out[fold], alone.decision_function(Z[fold]), atol=1e-6)
 
 
-def test_groups_are_left_out_together():
-    X, y = table(3)
+def test_a_class_of_one_group_is_never_left_out():
+    X, _ = table(3)
     groups = np.repeat(np.arange(15), 3)
-    y = np.repeat(np.arange(15) % 3, 3)
-    # A class of two groups is never left out as a whole, and that of one group never.
-    few = np.where(groups < 2, 0, np.where(groups < 8, 1, 2))
-    one = np.where(groups < 1, 0, np.where(groups < 8, 1, 2))
-    for labels, share in ((y, 0.8), (few, 0.5), (one, 0.5)):
-        data, units, posed = posed_study(X, labels, groups=groups)
-        ball = fit_ball(
-            posed, data, units, standardize=True, share=share, gap_tol=1e-2, random=np.random.RandomState(0)
-        )
-        fold = ball.fold_of_row
-        assert len(ball.without_fold) == fold.max() + 1 == round(1 / (1 - share))
-        assert all(len(set(fold[groups == one])) == 1 for one in range(15))
-        assert all(set(labels[fold != i]) == {0, 1, 2} for i in range(fold.max() + 1))
-        assert np.array_equal(np.isnan(ball.oob_proba[:, 0]), fold < 0)
-    assert set(fold[one == 0]) == {-1}
+    labels = np.where(groups < 1, 0, np.where(groups < 8, 1, 2))
+    data, units, posed = posed_study(X, labels, groups=groups)
+    _, left_out = BallFitter(posed, data, units, True, 0.5, 1e-2).linear(np.random.RandomState(0))
+    assert np.array_equal(np.isnan(left_out[:, 0]), labels == 0)
+
+
+def test_the_curved_ball_is_the_kernel_classifier_on_its_features(monkeypatch):
+    """Cosines and sines of all samples, written down, with a linear kernel."""
+    monkeypatch.setattr(ball_member, "N_FREQUENCIES", 40)
+    X, y = table(3, n=120)
+    X[:, 3] = 5.0  # a constant column, which may take other values later
+    X_new, _ = table(3, n=20, seed=1)
+    data, units, posed = posed_study(X, y)
+    rule, left_out = BallFitter(posed, data, units, True, 0.8, 1e-8).curved(np.random.RandomState(0))
+
+    def features(values):
+        phases = values @ rule.phases.full_coef.T + rule.phases.intercept
+        return np.hstack([np.cos(phases), np.sin(phases)]) / np.sqrt(40)
+
+    alone = MinimaxRiskKernelClassifier(gap_tol=1e-8).fit(features(X), y)
+    np.testing.assert_allclose(rule.scores(X_new).T, alone.decision_function(features(X_new)), atol=1e-5)
+    fold = dealt_folds(y, np.arange(120), 5, np.random.RandomState(0))
+    assert np.isfinite(left_out).all()
+    assert len(np.unique(fold)) == 5
+
+
+@pytest.mark.parametrize("n_columns", [3, 40])
+def test_features_have_the_products_of_the_kernel(n_columns):
+    X = np.random.default_rng(0).standard_normal((30, n_columns))
+    gamma = 1.0 / n_columns
+    W = np.sqrt(2.0 * gamma) * orthogonal_frequencies(4096, n_columns, np.random.RandomState(0))
+    assert W.shape == (4096, n_columns)
+    features = fourier_features(W @ X.T)
+    np.testing.assert_allclose(features.T @ features, rbf_kernel(X, gamma=gamma), atol=0.06)
 
 
 def test_the_weight_by_brute_force():
-    """Errors of both kinds on samples that they have not seen; each sample is judged without its own."""
-    study = make_expression(50, 80, n_informative=20, effect=0.5, random_state=4)
-    X, y = study.data, study.target
-    model, plain = ensemble(n_estimators=30).fit(X, y), ensemble(n_estimators=30, ball=False).fit(X, y)
-    members_err = np.argmax(plain.oob_proba_, axis=1) != y
-    ball_errs = np.argmax(model.ball_oob_proba_, axis=1) != y
-    assert 0 < ball_errs.sum() != members_err.sum() > 0
+    """Squares of the errors on samples that neither has seen, plus one."""
+    X, y = table(3)
+    data, _, _ = posed_study(X, y, sample_weight=1.0 + np.arange(45) % 2)
+    random = np.random.default_rng(0)
+    of_members, of_ball = random.standard_normal((2, 45, 3)) + np.eye(3)[y]
+    of_members[0] = np.nan
+    weight, errors = data.weights[1:], []
+    for scores in (of_members, of_ball):
+        errors.append(sum(w for w, row, label in zip(weight, scores[1:], y[1:], strict=True)
+                          if row.argmax() != label) + 1)  # fmt: skip
+    expected = errors[0] ** 2 / (errors[0] ** 2 + errors[1] ** 2)
+    assert ball_weight(of_members, of_ball, data) == pytest.approx(expected, abs=1e-14)
 
-    def weight(kept):
-        a, b = members_err[kept].sum() + 1, ball_errs[kept].sum() + 1
-        return a**2 / (a**2 + b**2)
 
-    assert model.ball_weight_ == pytest.approx(weight(np.ones(50, bool)), abs=1e-14)
-    for i in range(50):
-        share = weight(np.arange(50) != i)
-        mixed = (1 - share) * plain.oob_proba_[i] + share * model.ball_oob_proba_[i]
-        np.testing.assert_allclose(model.oob_proba_[i], mixed, atol=1e-14)
-    wrong = np.argmax(model.oob_proba_, axis=1) != y
-    assert model.oob_error_ == pytest.approx(wrong.mean())
+def test_few_columns_have_a_curved_ball_and_many_have_not():
+    """A ring around a point: a linear rule is no better than the most common class."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 4))
+    y = (np.sum(X**2, axis=1) > 3.4).astype(int)
+    model = ensemble(certify=False).fit(X[:120], y[:120])
+    assert np.mean(model.predict(X[120:]) != y[120:]) < 0.2
+    assert model.decision_.slopes[2] > 0.0
+    wide = ensemble(certify=False).fit(*table(2))
+    assert wide.rbf_ball_ is None
+    assert len(wide.decision_.slopes) == 2
 
 
 def test_a_row_of_weight_zero_changes_nothing():
@@ -145,18 +169,22 @@ def test_a_row_of_weight_zero_changes_nothing():
     again = ensemble().fit(*more, sample_weight=np.append(np.ones(45), np.zeros(3)))
     assert again.ball_weight_ == model.ball_weight_
     np.testing.assert_array_equal(again.ball_.coef, model.ball_.coef)
-    assert np.isnan(again.ball_oob_proba_[45:]).all()
+    assert np.isnan(again.oob_proba_[45:]).all()
     assert verify(again, *more, sample_weight=np.append(np.ones(45), np.zeros(3))).valid
 
 
 @pytest.mark.parametrize("container", [sparse.csr_array, lambda X: da.from_array(X, chunks=(20, 30))])
 def test_other_containers_give_the_same(container):
-    X, y = table(3)
+    X, y = table(3, n=90)
     X = np.where(np.abs(X) > 0.5, X, 0.0)
-    options = {"n_estimators": 6, "certify": False, "gap_tol": 1e-8}
+    options = {"n_estimators": 10, "certify": False, "gap_tol": 1e-8}
     plain, other = ensemble(**options).fit(X, y), ensemble(**options).fit(container(X), y)
     np.testing.assert_allclose(other.ball_.coef, plain.ball_.coef, atol=1e-7)
-    np.testing.assert_allclose(other.ball_oob_proba_, plain.ball_oob_proba_, atol=1e-6)
+    np.testing.assert_allclose(other.rbf_ball_.coef, plain.rbf_ball_.coef, atol=1e-6)
+    found, expected = (
+        np.asarray(one.predict_proba(values)) for one, values in ((other, container(X)), (plain, X))
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_products_are_those_of_the_columns(monkeypatch):
@@ -174,25 +202,5 @@ def test_many_samples_are_left_to_the_members(monkeypatch):
     monkeypatch.setattr("minimaxrisk.estimators.ball_member.MOST_EQUATIONS", 90)
     assert ensemble(certify=False).fit(*table(2)).ball_ is not None
     three = ensemble(certify=False).fit(*table(3))
-    assert (three.ball_, three.ball_oob_proba_, three.ball_weight_) == (None, None, 0.0)
+    assert (three.ball_, three.rbf_ball_, three.ball_weight_) == (None, None, 0.0)
     assert ensemble(certify=False, ball=True).fit(*table(3)).ball_ is not None
-
-
-def test_a_stored_ball_without_its_judgements_is_found():
-    X, y = table(2)
-    model = ensemble().fit(X, y)
-    model.ball_oob_proba_ = None
-    assert "ball_ and ball_oob_proba_ must both be there or not" in verify(model, X, y).problems
-
-
-def test_mean_scores_are_those_of_members_and_ball_by_weight():
-    study = make_expression(40, 60, effect=1.0, random_state=0)
-    halves = {"n_estimators": 8, "subsample": 0.4}
-    model = MinimaxRiskEnsembleClassifier(**halves, ball=True, certify=False, random_state=0)
-    model.fit(study.data, study.target)
-    of_members = np.mean([member.scores(study.data) for member in model.members_], axis=0)
-    of_ball = model.ball_.scores(study.data)
-    for weight in (0.0, 0.3, 1.0):
-        found = AverageRule(model.members_, model.ball_, weight).mean_scores(study.data)
-        np.testing.assert_allclose(found, (1.0 - weight) * of_members + weight * of_ball, atol=1e-12)
-    np.testing.assert_allclose(AverageRule(model.members_).mean_scores(study.data), of_members, atol=1e-12)

@@ -33,7 +33,9 @@ from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators import classifier_cv
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
 from minimaxrisk.exceptions import UninformativeRadiusWarning
+from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.certified import Certified
+from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.solvers import InteriorPoint
 from tests.folds import folds_of
 
@@ -193,14 +195,30 @@ def test_the_chosen_radius_is_that_of_the_rule(study):
     assert simple.n_features_selected_ < best.n_features_selected_
 
 
-def test_labels_are_drawn_by_predict_alone(study):
+def test_folds_and_predictions_draw_no_labels(study):
     X, y = study
     drawing = MinimaxRiskClassifier(deterministic=False, random_state=0)
     drawn = MinimaxRiskClassifierCV(drawing, radii=TWO_RADII, cv=2).fit(X, y)
     plain = MinimaxRiskClassifierCV(radii=TWO_RADII, cv=2).fit(X, y)
     assert np.array_equal(drawn.cv_results_["fold_losses"], plain.cv_results_["fold_losses"])
-    assert np.array_equal(drawn.predict(X), drawn.estimator_.predict(X))
-    assert not np.array_equal(drawn.predict(X), plain.predict(X))
+    assert np.array_equal(drawn.predict(X), plain.predict(X))
+    assert np.array_equal(plain.predict(X), plain.classes_[np.argmax(plain.predict_proba(X), axis=1)])
+
+
+@pytest.mark.parametrize("rule", ["best", 8])
+def test_the_decision_is_calibrated_by_the_folds_at_the_chosen_radius(study, rule):
+    """Fits without each fold, and the calibrated decision of their scores."""
+    X, y = study
+    model = MinimaxRiskClassifierCV(radii=[0.5, 2.0], cv=3, rule=rule).fit(X, y)
+    fold, own = dealt_folds(np.searchsorted(model.classes_, y), np.arange(len(y)), 3), model.classes_
+    scores = np.zeros((len(y), 2))
+    for f in range(3):
+        fitted = MinimaxRiskClassifier(radius=model.radius_).fit(X[fold != f], y[fold != f])
+        decision = fitted.decision_function(X[fold == f])
+        scores[fold == f] = np.column_stack([-decision, decision])
+    expected = CalibratedDecision.fit(scores, np.searchsorted(own, y))
+    np.testing.assert_allclose(model.decision_.slopes, expected.slopes, rtol=1e-3)
+    np.testing.assert_allclose(model.decision_.offsets, expected.offsets, atol=1e-3)
 
 
 # ---- the grid

@@ -76,7 +76,9 @@ def test_a_model_is_that_of_the_filled_columns_and_one_that_is_empty(n_classes, 
 
 def test_an_ensemble_and_a_support_vector_machine_count_all_columns():
     X, y, places = table(500, 3)
-    ensemble = MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0).fit(X, y)
+    ensemble = MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0, certify=True).fit(
+        X, y
+    )
     assert np.isin(ensemble.selected_features_, places).all()
     np.testing.assert_array_equal(np.flatnonzero(ensemble.feature_importances_), ensemble.selected_features_)
     assert ensemble.ball_.n_features == 500

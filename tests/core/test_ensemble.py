@@ -25,6 +25,8 @@ from minimaxrisk import (
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning, UninformativeRadiusWarning
+from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
+from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, InteriorPoint
 from problems import changed_a_little
 
@@ -33,8 +35,9 @@ PARTS = {"subsample": 0.4, "n_estimators": 8}
 
 
 def ensemble(estimator=None, **parameters):
-    """Small, of parts that leave each sample out of bag."""
-    return MinimaxRiskEnsembleClassifier(estimator, **{"random_state": 0, **PARTS, **parameters})
+    """Small, of parts that leave each sample out of bag, with a certificate."""
+    options = {"random_state": 0, "certify": True, **PARTS, **parameters}
+    return MinimaxRiskEnsembleClassifier(estimator, **options)
 
 
 def study(n_samples=60, n_features=100, **parameters):
@@ -86,24 +89,39 @@ def test_members_are_classifiers_on_their_parts(wide, marginal):
             np.testing.assert_allclose(member.probabilities(X).T, fitted.predict_proba(X), atol=1e-9)
 
 
-def test_the_rule_is_the_mean_of_the_members(three_classes):
+def test_the_mean_rule_is_that_of_members_and_linear_ball(three_classes):
     X, y = three_classes
     model = ensemble().fit(X, y)
     mean = np.mean([member.probabilities(X).T for member in model.members_], axis=0)
     share = model.ball_weight_
     assert 0.0 < share < 1.0
     mean = (1.0 - share) * mean + share * model.ball_.probabilities(X).T
-    np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-15)
-    np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(mean, axis=1)])
-    np.testing.assert_array_equal(model.decision_function(X), model.predict_proba(X))
+    np.testing.assert_allclose(model._fitted_rule().probabilities(X).T, mean, atol=1e-15)
 
 
-def test_decisions_of_two_classes(cancer):
-    X, y = cancer
-    model = ensemble().fit(X[:80], y[:80])
-    decision = model.decision_function(X)
-    np.testing.assert_allclose(decision, np.diff(model.predict_proba(X), axis=1)[:, 0])
-    np.testing.assert_array_equal(model.predict(X), (decision > 0).astype(int))
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_calibrated_decision_by_hand(n_classes):
+    """Weights of the scores and an offset for each class; all methods of prediction agree."""
+    X, y = reference.random_problem(np.random.default_rng(1), 40, 8, n_classes)
+    model = ensemble().fit(X, y)
+    scores = np.stack(
+        [
+            np.mean([member.scores(X).T for member in model.members_], axis=0),
+            model.ball_.scores(X).T,
+            model.rbf_ball_.scores(X).T,
+        ]
+    )
+    below = np.maximum(scores - scores.max(axis=2, keepdims=True), -model.decision_.limits[:, None, None])
+    odds = np.exp(np.einsum("m,mik->ik", model.decision_.slopes, below) + model.decision_.offsets)
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found, odds / odds.sum(axis=1, keepdims=True), atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(found, axis=1)])
+    decision, logarithms = model.decision_function(X), np.log(found)
+    if n_classes == 2:
+        np.testing.assert_allclose(decision, logarithms[:, 1] - logarithms[:, 0], atol=1e-9)
+    else:
+        constant = decision - logarithms
+        np.testing.assert_allclose(constant, np.tile(constant[:, :1], n_classes), atol=1e-9)
 
 
 def test_without_a_feature_the_first_class_wins():
@@ -142,7 +160,7 @@ def test_groups_stay_together_and_count_as_one(cancer):
     expected = interval(model, n, np.unique(groups, return_index=True)[1])
     np.testing.assert_allclose(model.oob_error_interval_, expected, rtol=1e-9, atol=1e-12)
     assert verify(model, X, y, groups=groups).valid
-    assert any("oob_error_interval_" in problem for problem in verify(model, X, y).problems)
+    assert any("lambda_" in problem for problem in verify(model, X, y).problems)
 
 
 def test_groups_of_one_are_no_groups(wide):
@@ -162,15 +180,16 @@ def test_the_bound_is_that_of_the_full_program(n_classes, coding, marginal, radi
     model = ensemble(estimator, radius=radius).fit(X, labels)
     Phi = reference.phi_vectors(reference.scaled_columns(X), n_classes, coding)
     tau, lam = reference.tau_and_lambda(Phi, labels, radius)
+    mean = model._fitted_rule().probabilities(X).T
     masses = np.full(24, 1 / 24) if marginal == "empirical" else None
-    largest = reference.largest_loss(1.0 - model.predict_proba(X), Phi, tau, lam, masses)
+    largest = reference.largest_loss(1.0 - mean, Phi, tau, lam, masses)
     assert model.worst_case_error_ == pytest.approx(largest, abs=1e-7)
     assert model.worst_case_error_lower_ == pytest.approx(largest, abs=1e-7)
     bounds = worst_case(model, X, labels, rule="randomized")
     assert bounds.upper == pytest.approx(largest, abs=1e-7)
-    smallest = -reference.largest_loss(model.predict_proba(X) - 1.0, Phi, tau, lam, masses)
+    smallest = -reference.largest_loss(mean - 1.0, Phi, tau, lam, masses)
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
-    wrong = (np.argmax(model.predict_proba(X), axis=1)[:, None] != np.arange(n_classes)).astype(float)
+    wrong = (np.argmax(mean, axis=1)[:, None] != np.arange(n_classes)).astype(float)
     of_predict = worst_case(model, X, labels, rule="predict")
     assert of_predict.upper == pytest.approx(reference.largest_loss(wrong, Phi, tau, lam, masses), abs=1e-7)
     assert of_predict.upper <= 2.0 * model.worst_case_error_ + 1e-7
@@ -235,16 +254,15 @@ OF_THE_COLUMNS = {"feature_names_in_", "n_features_in_"}
 # What is said of the others begins with their names.
 FOUND_BY = {
     "ball_": "worst_case_error_",
-    "ball_fold_of_sample_": "ball_oob_proba_",
-    "ball_oob_proba_": "oob_proba_",
-    "ball_without_fold_": "ball_oob_proba_",
+    "ball_weight_": "worst_case_error_",
     "classes_": "the labels are",
     "estimator_": "worst_case_error_",
-    "in_bag_": "oob_proba_",
     "members_": "feature_importances_",
     "radius_seed_": "worst_case_error_",
     "worst_case_proof_": "worst_case_error_",
 }
+# The certificate is about the mean rule, not about samples out of bag and the decision that they calibrate.
+OF_THE_DECISION = {"decision_", "in_bag_", "oob_error_", "oob_error_interval_", "oob_proba_", "rbf_ball_"}
 
 
 @pytest.mark.parametrize("radius", [None, "bootstrap"])
@@ -265,7 +283,9 @@ def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal):
     fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert {"members_", "oob_error_", "coverage_", "worst_case_proof_", "estimator_"} <= fitted
     # The seed matters to the draws of a bootstrap alone.
-    for name in sorted(fitted - OF_THE_COLUMNS - ({"radius_seed_"} if radius is None else set())):
+    for name in sorted(
+        fitted - OF_THE_COLUMNS - OF_THE_DECISION - ({"radius_seed_"} if radius is None else set())
+    ):
         other = copy(model)
         setattr(other, name, changed_a_little(getattr(model, name)))
         certificate = verify(other, X, y)
@@ -289,13 +309,19 @@ def test_radii_of_an_ensemble_count_groups(three_classes):
 
 
 def test_out_of_bag_by_brute_force(wide):
+    """Mean scores of members that have not seen the sample, by the decision of the other folds."""
     X, y = wide
     model = ensemble(ball=False).fit(X, y)
-    assert (model.ball_, model.ball_oob_proba_, model.ball_weight_) == (None, None, 0.0)
-    each = np.array([member.probabilities(X).T for member in model.members_])
-    for i in range(40):
-        unseen = ~model.in_bag_[:, i]
-        np.testing.assert_allclose(model.oob_proba_[i], each[unseen, i].mean(axis=0), atol=1e-14)
+    assert (model.ball_, model.rbf_ball_, model.ball_weight_) == (None, None, 0.0)
+    each = np.array([member.scores(X).T for member in model.members_])
+    scores = np.array([each[~model.in_bag_[:, i], i].mean(axis=0) for i in range(40)])
+    own = np.searchsorted(model.classes_, y)
+    fold = dealt_folds(own, np.arange(40), 10)
+    for f in range(10):
+        decision = CalibratedDecision.fit(scores[fold != f], own[fold != f])
+        expected = decision.probabilities(scores[fold == f])
+        np.testing.assert_allclose(model.oob_proba_[fold == f], expected, atol=1e-9)
+    np.testing.assert_allclose(model.decision_.slopes, CalibratedDecision.fit(scores, own).slopes)
     wrong = model.classes_[np.argmax(model.oob_proba_, axis=1)] != y
     assert model.oob_error_ == pytest.approx(wrong.mean())
     np.testing.assert_allclose(model.oob_error_interval_, interval(model, 40), rtol=1e-9)
@@ -550,7 +576,8 @@ def test_sparse_and_dense_data_give_the_same_ensemble():
     X, y = np.where(random.random((60, 40)) < 0.3, random.normal(size=(60, 40)), 0.0), np.arange(60) % 2
     X[:, :3] += y[:, None]
     for gap_tol, apart in ((1e-3, 0.05), (1e-9, 1e-5)):
-        model = MinimaxRiskEnsembleClassifier(n_estimators=20, gap_tol=gap_tol, random_state=0)
+        options = {"n_estimators": 20, "gap_tol": gap_tol, "random_state": 0, "certify": True}
+        model = MinimaxRiskEnsembleClassifier(**options)
         dense, thin = clone(model).fit(X, y), clone(model).fit(sparse.csr_array(X), y)
         assert np.array_equal(dense.in_bag_, thin.in_bag_)
         assert thin.predict_proba(X) == pytest.approx(dense.predict_proba(X), abs=apart)

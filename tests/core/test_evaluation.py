@@ -98,7 +98,7 @@ def test_classifiers_of_other_libraries_and_without_probabilities(halves):
     [
         MinimaxRiskClassifier(),
         MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2),
-        MinimaxRiskEnsembleClassifier(n_estimators=30, random_state=0),
+        MinimaxRiskEnsembleClassifier(n_estimators=30, random_state=0, certify=True),
         MinimaxRiskKernelClassifier(kernel="rbf"),
         PredictionSets(MinimaxRiskClassifier(), random_state=0),
         make_pipeline(StandardScaler(), MinimaxRiskClassifier()),

@@ -266,7 +266,9 @@ def test_a_new_container_needs_no_change_of_a_solver(n_classes, monkeypatch):
     learners = [
         lambda: MinimaxRiskClassifier().fit(X, y),
         lambda: MinimaxRiskClassifier(radius="bootstrap").fit(X, y),
-        lambda: MinimaxRiskEnsembleClassifier(n_estimators=3, random_state=0, ball=False).fit(X, y),
+        lambda: MinimaxRiskEnsembleClassifier(n_estimators=3, random_state=0, ball=False, certify=True).fit(
+            X, y
+        ),
     ]
     options = {"n_permutations": 2, "random_state": 0}
     expected = [fit() for fit in learners]

@@ -180,7 +180,9 @@ def test_statements_agree_with_the_fit(small):
             MinimaxRiskClassifierCV(
                 estimator, radii=[0.5, 1.0], cv=[(np.arange(18), np.arange(18))], rule="best"
             ).fit(X, y),
-            MinimaxRiskEnsembleClassifier(estimator, n_estimators=4, ball=False, random_state=0).fit(X, y),
+            MinimaxRiskEnsembleClassifier(
+                estimator, n_estimators=4, ball=False, random_state=0, certify=True
+            ).fit(X, y),
         ]
     Psi = reference.scaled_columns(X)
     Phi = reference.phi_vectors(Psi, 4, "one-hot")

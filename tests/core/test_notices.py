@@ -28,7 +28,6 @@ from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
     MinimaxRiskClassifierCV,
-    MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
     MinimaxRiskSelector,
     PredictionSets,
@@ -58,15 +57,6 @@ def told_by(fit):
 LOSING = {
     "box": (MinimaxRiskClassifier(), r"MinimaxRiskKernelClassifier\(kernel='rbf'\) or marginal='empirical'"),
     "ball": (MinimaxRiskKernelClassifier(), "kernel='rbf' on scaled columns or marginal='empirical'"),
-    "ensemble": (MinimaxRiskEnsembleClassifier(n_estimators=12, random_state=0), "radius of estimator"),
-    "ensemble with a bound": (
-        MinimaxRiskEnsembleClassifier(n_estimators=12, radius="bootstrap", random_state=0),
-        "a smaller radius of estimator",
-    ),
-    "radius by folds": (
-        MinimaxRiskClassifierCV(radii=[1.0, 1.1]),
-        "marginal='empirical' of estimator or rule='best' or smaller radii\\.",
-    ),
     "selector": (MinimaxRiskSelector(), "a smaller radius"),
     "sets": (PredictionSets(MinimaxRiskClassifier(), random_state=0), "a smaller radius"),
     "pipeline": (PIPELINE, "a smaller radius"),

@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, PredictionSets
-from minimaxrisk.estimators.prediction_sets import decision_scores
 from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.left_out import (
@@ -83,21 +82,17 @@ def test_sets_and_probabilities_by_hand(sizes):
     np.testing.assert_array_equal(model.predict_set(X_new), is_in)
 
 
-def test_members_that_have_not_seen_a_sample_score_it():
+def test_an_estimator_that_calibrates_itself_is_taken_as_it_is():
+    """Its out-of-bag probabilities, and its predictions for new samples."""
     X, y = study((14, 16), effect=0.6)
     ensemble = MinimaxRiskEnsembleClassifier(n_estimators=20, random_state=0)
     model = PredictionSets(make_pipeline(StandardScaler(), ensemble)).fit(X, y)
-    fitted, Z = model.estimator_[-1], StandardScaler().fit_transform(X)
-    for i in range(30):
-        members = [
-            rule.scores(Z[[i]])[:, 0]
-            for rule, seen in zip(fitted.members_, fitted.in_bag_, strict=True)
-            if not seen[i]
-        ]
-        ball = fitted.ball_without_fold_[fitted.ball_fold_of_sample_[i]].scores(Z[[i]])[:, 0]
-        expected = (1 - fitted.ball_weight_) * np.mean(members, axis=0) + fitted.ball_weight_ * ball
-        np.testing.assert_allclose(model.left_out_.scores[i], expected, atol=1e-12)
-    np.testing.assert_allclose(decision_scores(model.estimator_, X).T, fitted._fitted_rule().mean_scores(Z))
+    fitted = model.estimator_[-1]
+    np.testing.assert_allclose(np.exp(model.left_out_.scores), fitted.oob_proba_, atol=1e-12)
+    np.testing.assert_allclose(model.left_out_.probabilities, fitted.oob_proba_, atol=1e-12)
+    X_new, _ = study((8, 8), seed=1, effect=0.6)
+    np.testing.assert_allclose(model.predict_proba(X_new), model.estimator_.predict_proba(X_new), atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X_new), model.estimator_.predict(X_new))
 
 
 @pytest.mark.parametrize(
@@ -294,7 +289,7 @@ def test_a_calibration_without_a_slope_excludes_nothing():
     found = LeftOutScores(scores, own, np.ones(40), np.arange(40) % 5)
     calibration = found.calibration()
     assert isinstance(calibration, Calibration)
-    assert calibration.slope == calibration.step == 0.0
+    assert calibration.slopes[0] == calibration.step == 0.0
     assert calibration.sets(scores, 0.9).all()
     assert found.sets(0.9).all()
     assert (calibration.predict(scores) == 0).all()

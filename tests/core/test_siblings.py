@@ -36,7 +36,11 @@ PAIRS, OF_PAIRS = np.repeat(np.arange(30), 2), np.tile([0, 1], 30)
 MIXED = {
     "classifier": (MinimaxRiskClassifier(), THREE, PATIENTS),
     "search": (MinimaxRiskClassifierCV(radii=[1.0, 2.0]), THREE, PATIENTS),
-    "ensemble": (MinimaxRiskEnsembleClassifier(n_estimators=6, random_state=0), THREE, PATIENTS),
+    "ensemble": (
+        MinimaxRiskEnsembleClassifier(n_estimators=6, random_state=0, certify=True),
+        THREE,
+        PATIENTS,
+    ),
     "one-hot pairs": (MinimaxRiskClassifier(coding="one-hot"), OF_PAIRS, PAIRS),
     "one-hot search": (
         MinimaxRiskClassifierCV(MinimaxRiskClassifier(coding="one-hot"), radii=[1.0, 2.0]),

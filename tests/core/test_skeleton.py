@@ -26,7 +26,7 @@ CERTIFIED = [
     MinimaxRiskClassifier(),
     MinimaxRiskClassifier(marginal="empirical"),
     MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2),
-    MinimaxRiskEnsembleClassifier(n_estimators=16, subsample=0.5, random_state=0),
+    MinimaxRiskEnsembleClassifier(n_estimators=16, subsample=0.5, random_state=0, certify=True),
     MinimaxRiskKernelClassifier(),
     MinimaxRiskKernelClassifier("rbf"),
 ]
@@ -34,7 +34,7 @@ WITH_ITERATIONS = [MinimaxRiskClassifier(), MinimaxRiskKernelClassifier()]
 # Models whose radii a rule with a probability can set.
 WITH_RULES = [
     MinimaxRiskClassifier(),
-    MinimaxRiskEnsembleClassifier(n_estimators=16, subsample=0.5, random_state=0),
+    MinimaxRiskEnsembleClassifier(n_estimators=16, subsample=0.5, random_state=0, certify=True),
     MinimaxRiskKernelClassifier(),
 ]
 
@@ -183,7 +183,7 @@ def test_members_do_not_depend_on_whether_their_average_is_certified(noise):
     X, y = noise
     X = X + 3.0 * y[:, None] * (np.arange(60) < 5)  # so that members have something to learn
     drawn = MinimaxRiskClassifier(radius="bootstrap", confidence=0.5, n_bootstrap=40, random_state=7)
-    model = MinimaxRiskEnsembleClassifier(drawn, n_estimators=8, subsample=0.5, random_state=0)
+    model = MinimaxRiskEnsembleClassifier(drawn, n_estimators=8, subsample=0.5, random_state=0, certify=True)
     with_proof, without = (clone(model).set_params(certify=certify).fit(X, y) for certify in (True, False))
     assert with_proof.n_features_selected_ > 0
     for one, other in zip(with_proof.members_, without.members_, strict=True):

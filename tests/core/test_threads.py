@@ -66,7 +66,7 @@ def test_fit_leaves_the_setting_also_when_it_fails(wide):
 # What multiplies matrices of a problem or factorises them, in the packages that do so.
 WORK = {"combine", "combine_some", "correlate", "largest_loss", "scores", "solve_ball", "solve_minimax_risk"}
 BOX, KERNEL = MinimaxRiskClassifier(), MinimaxRiskKernelClassifier("rbf")
-ENSEMBLE = MinimaxRiskEnsembleClassifier(n_estimators=4, random_state=0)
+ENSEMBLE = MinimaxRiskEnsembleClassifier(n_estimators=4, random_state=0, certify=True)
 COMPUTE = {
     "fit": BOX.fit,
     "fit of radii": MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2).fit,
@@ -148,7 +148,7 @@ CONCURRENT = {
     "known": MinimaxRiskClassifier(marginal="empirical"),
     "first-order": MinimaxRiskClassifier("first-order"),
     "kernel": KERNEL,
-    "ensemble": MinimaxRiskEnsembleClassifier(n_estimators=6, random_state=1),
+    "ensemble": MinimaxRiskEnsembleClassifier(n_estimators=6, random_state=1, certify=True),
     "radii": MinimaxRiskClassifierCV(radii=[0.5, 1.0, 2.0], cv=3),
     "sets": PredictionSets(BOX, cv=3, random_state=0),
 }

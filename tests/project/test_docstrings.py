@@ -114,7 +114,7 @@ FITTED = {
     "ClippedScaler": [{}],
     "MinimaxRiskClassifier": [{}],
     "MinimaxRiskClassifierCV": [{"cv": 2}, {"rule": 5}],
-    "MinimaxRiskEnsembleClassifier": [{"n_estimators": 8, "subsample": 0.4}],
+    "MinimaxRiskEnsembleClassifier": [{"n_estimators": 8, "subsample": 0.4, "certify": True}],
     "MinimaxRiskKernelClassifier": [{}, {"kernel": "rbf"}],
     "MinimaxRiskSelector": [{"stability": True, "n_subsamples": 2}],
     "PredictionSets": [{"confidence": 0.5}],
@@ -162,9 +162,9 @@ def test_attributes_of_displays_are_those_documented(study):
 
 def test_stability_of_an_ensemble_can_be_drawn(study):
     """As the docstring of the display says."""
-    ensemble = minimaxrisk.MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0).fit(
-        *study
-    )
+    ensemble = minimaxrisk.MinimaxRiskEnsembleClassifier(
+        n_estimators=8, subsample=0.4, random_state=0, certify=True
+    ).fit(*study)
     display = inspection.StabilityDisplay.from_estimator(ensemble)
     np.testing.assert_array_equal(
         display.frequencies, np.sort(ensemble.selection_frequencies_)[::-1][: len(display.names)]

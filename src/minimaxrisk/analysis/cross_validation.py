@@ -14,7 +14,7 @@ from minimaxrisk._utils.arguments import check_n_folds, check_positive_integer
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.sklearn_private import fresh_copy, steps_of
 from minimaxrisk._utils.stored_tables import in_memory
-from minimaxrisk.estimators.prediction_sets import decision_scores, out_of_bag_scores
+from minimaxrisk.estimators.prediction_sets import decision_scores, is_calibrated, out_of_bag_scores
 from minimaxrisk.guarantees.certified import SELECTION, can
 from minimaxrisk.guarantees.left_out import LeftOutScores, weights_of_units
 from minimaxrisk.samples.folds import (
@@ -205,10 +205,11 @@ def cross_validated_error(
     # The same samples in all repeats.
     is_judged = folds[0] >= 0
     weights = np.where(is_judged, weights_of_units(own, unit), 0.0)
-    scores = out_of_bag_scores(model, X) if calibrated else None
+    scores = out_of_bag_scores(model) if calibrated else None
     if scores is not None and np.isfinite(scores[is_judged]).all():
         scores, probabilities = np.where(is_judged[:, None], scores, 0.0), steps_of(model)[-1].oob_proba_
-        return _counted(LeftOutScores(scores, own, weights, folds[0]), probabilities, is_out_of_bag=True)
+        left_out = LeftOutScores(scores, own, weights, folds[0], is_calibrated=True)
+        return _counted(left_out, probabilities, is_out_of_bag=True)
     known, fresh = None if groups is None else unit, predicting_copy(model)
     outcomes = [without_each_fold(_outcome, fresh, X, y, fold, groups=known, n_jobs=n_jobs) for fold in folds]
     repeats = [
@@ -232,6 +233,7 @@ class _Outcome:
     predicted: IntArray
     scores: FloatArray
     selected: BoolArray | None
+    is_calibrated: bool
 
 
 def _outcome(fitted: Any, left_out: Any) -> _Outcome:
@@ -240,6 +242,7 @@ def _outcome(fitted: Any, left_out: Any) -> _Outcome:
         predicted=np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out))),
         scores=decision_scores(fitted, left_out),
         selected=_selected(fitted),
+        is_calibrated=is_calibrated(fitted),
     )
 
 
@@ -251,7 +254,7 @@ def _joined(
         in_order_of_samples(fold, [getattr(one, name) for one in outcomes])
         for name in ("probabilities", "predicted", "scores")
     )
-    left_out = LeftOutScores(scores, own, weights, fold)
+    left_out = LeftOutScores(scores, own, weights, fold, outcomes[0].is_calibrated)
     return _counted(left_out, probabilities, None if calibrated else predicted)
 
 

@@ -15,9 +15,9 @@ from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.estimators.kernel_classifier import MinimaxRiskKernelClassifier
 from minimaxrisk.estimators.prediction_sets import decision_scores
-from minimaxrisk.guarantees.certified import columns_read_by
+from minimaxrisk.guarantees.certified import CALIBRATED, can, columns_read_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE
-from minimaxrisk.problem.rule import LinearRule
+from minimaxrisk.problem.rule import FourierRule, LinearRule
 
 Classifier = (
     MinimaxRiskClassifier
@@ -39,8 +39,6 @@ ARRAYS: Mapping[str, tuple[str, tuple[str | None, ...]]] = {
     "selected_features_": (WHOLE, (None,)),
     "worst_case_distribution_": (FLOATS, (None, "k")),
     "oob_proba_": (FLOATS, ("n", "k")),
-    "ball_oob_proba_": (FLOATS, ("n", "k")),
-    "ball_fold_of_sample_": (WHOLE, ("n",)),
     "in_bag_": (FLAGS, ("m", "n")),
     "dual_coef_": (FINITE, ("b", None)),
     "rows_": (WHOLE, (None,)),
@@ -49,7 +47,6 @@ NUMBERS = (
     *("worst_case_error_", "worst_case_error_lower_", "optimality_gap_", "threshold_", "ball_radius_"),
     *("oob_error_", "ball_weight_", "n_features_selected_", "n_iter_", "radius_seed_"),
 )
-OPTIONAL = ("ball_oob_proba_", "ball_fold_of_sample_")  # None without a ball
 
 
 def check_model(saved: Any) -> None:
@@ -76,6 +73,8 @@ def check_model(saved: Any) -> None:
     _check_attributes(final, n_columns)
     for rule in _rules_of(final):
         _check_rule(rule, n_columns)
+    if can(classifier, CALIBRATED):
+        check_decision(classifier.decision_, len(classifier._deciding_rule().rules), len(classifier.classes_))
     _check_preparation(saved, n_columns)
     _check_use(saved, n_columns)
 
@@ -117,7 +116,7 @@ def _check_attributes(model: Any, n_columns: int) -> None:
     lengths["i"] = n_columns + bool(model._parameters_of_set().fit_intercept)
     for name, (kind, shape) in ARRAYS.items():
         value = vars(model).get(name)
-        if value is None and (name not in vars(model) or name in OPTIONAL):
+        if name not in vars(model):
             continue
         check_array(name, value, kind, tuple(lengths.get(length or "") for length in shape))
         lengths |= {
@@ -154,17 +153,23 @@ def _check_columns(name: str, columns: np.ndarray, n_columns: int) -> None:
 
 def _rules_of(model: Any) -> Iterator[Any]:
     """The rules that a classifier holds besides its own coefficients."""
-    for name in ("stages_", "members_", "ball_without_fold_"):
+    for name in ("stages_", "members_"):
         rules = vars(model).get(name, [])
         if not isinstance(rules, list):
             raise TypeError(f"{name} is {_kind(rules)}")
         yield from rules
-    for name in ("ball_", "worst_case_proof_"):
+    for name in ("ball_", "rbf_ball_", "worst_case_proof_"):
         if vars(model).get(name) is not None:
             yield getattr(model, name)
 
 
 def _check_rule(rule: Any, n_columns: int) -> None:
+    if type(rule) is FourierRule:
+        _check_rule(rule.phases, n_columns)
+        n_rows = len(rule.intercept)
+        check_array("the coefficients of a ball", rule.coef, FINITE, (n_rows, 2 * len(rule.phases.coef)))
+        check_array("the intercept of a ball", rule.intercept, FINITE, (n_rows,))
+        return
     if type(rule) is not LinearRule or rule.n_features != n_columns:
         raise TypeError("a decision rule is not one of these columns")
     check_array("the columns of a decision rule", rule.columns, WHOLE, (None,))
@@ -210,17 +215,26 @@ def _check_preparation(saved: Any, n_columns: int) -> None:
 
 def _check_calibration(calibration: Any, n_classes: int) -> None:
     """Check the calibrated decision and the margins of validation folds."""
-    check_array("offsets of the calibration", calibration.offsets, FINITE, (n_classes,))
+    check_decision(calibration, 1, n_classes)
     n = np.size(calibration.own)
     check_array("classes of the calibration", calibration.own, WHOLE, (n,))
     if n and not (calibration.own.min() >= 0 and calibration.own.max() < n_classes):
         raise ValueError("the calibration is about other classes")
     for name in ("own_margins", "weights"):
         check_array(f"{name} of the calibration", getattr(calibration, name), FINITE, (n,))
-    for name in ("slope", "step"):
-        value = getattr(calibration, name)
-        if not isinstance(value, int | float | np.floating) or not 0.0 <= value < np.inf:
-            raise TypeError(f"{name} of the calibration is not a number of at least 0")
+    step = calibration.step
+    if not isinstance(step, int | float | np.floating) or not 0.0 <= step < np.inf:
+        raise TypeError("step of the calibration is not a number of at least 0")
+
+
+def check_decision(decision: Any, n_models: int, n_classes: int) -> None:
+    """Check a calibrated decision on the scores of some models."""
+    check_array("offsets of the decision", decision.offsets, FINITE, (n_classes,))
+    for name in ("slopes", "limits"):
+        values = getattr(decision, name)
+        check_array(f"{name} of the decision", values, FINITE, (n_models,))
+        if (values < 0.0).any():
+            raise ValueError(f"{name} of the decision are below 0")
 
 
 def _check_use(saved: Any, n_columns: int) -> None:

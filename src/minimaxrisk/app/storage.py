@@ -68,8 +68,10 @@ TRUSTED = (
     "minimaxrisk.estimators.clipped_scaler.ClippedScaler",
     "minimaxrisk.estimators.ensemble.MinimaxRiskEnsembleClassifier",
     "minimaxrisk.estimators.kernel_classifier.MinimaxRiskKernelClassifier",
+    "minimaxrisk.guarantees.calibrated_decision.CalibratedDecision",
     "minimaxrisk.problem.kernel.KernelFunction",
     "minimaxrisk.problem.kernel.KernelSpace",
+    "minimaxrisk.problem.rule.FourierRule",
     "minimaxrisk.problem.rule.LinearRule",
     "minimaxrisk.solvers.ConstraintAndColumnGeneration",
     "minimaxrisk.solvers.ConstraintGeneration",
@@ -85,7 +87,6 @@ TRUSTED_BESIDE = (
     "scipy.sparse._csr.csr_matrix",
     "minimaxrisk.estimators.prediction_sets.PredictionSets",
     "minimaxrisk.estimators.selector.MinimaxRiskSelector",
-    "minimaxrisk.guarantees.calibrated_decision.CalibratedDecision",
     "minimaxrisk.guarantees.left_out.Calibration",
     "minimaxrisk.guarantees.left_out.LeftOutScores",
 )

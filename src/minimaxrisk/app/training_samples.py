@@ -23,8 +23,6 @@ from minimaxrisk.guarantees.fitted_problem import FittedProblem
 PER_SAMPLE = {
     "worst_case_distribution_": 0,
     "oob_proba_": 0,
-    "ball_oob_proba_": 0,
-    "ball_fold_of_sample_": 0,
     "in_bag_": 1,
 }
 MOMENTS = ("tau_", "lambda_")

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import counted, is_integer, parameters_by_keyword
@@ -20,7 +19,7 @@ from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import is_silenced, one_warning, silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
-from minimaxrisk._utils.stored_tables import take_rows
+from minimaxrisk._utils.stored_tables import in_memory, take_rows
 from minimaxrisk.engines.radius_path.radii import (
     GAP,
     Envelope,
@@ -39,7 +38,9 @@ from minimaxrisk.estimators.fit_support import (
 )
 from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
 from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning, UninformativeRadiusWarning
-from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
+from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, CalibratedRule
+from minimaxrisk.guarantees.certified import CALIBRATED, CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
+from minimaxrisk.guarantees.counting import calibration_weights
 from minimaxrisk.guarantees.fitted_problem import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
@@ -201,15 +202,24 @@ def folds_of(cv: Any, data: TrainingData, groups: IntArray | None, random_state:
 
 
 @dataclass(frozen=True)
+class FoldOutcome:
+    """A fold judged by models learned without it, one for each radius."""
+
+    losses: FloatArray
+    n_features: IntArray  # how many columns they select
+    scores: FloatArray  # n_radii x n_left_out x K
+
+
+@dataclass(frozen=True)
 class LossOfRadii:
-    """Losses on a fold of models learned without it, and how many columns these select (2 x n_radii)."""
+    """Losses and scores on a fold of models learned without it."""
 
     estimator: Any
     sample: Sample
     radii: FloatArray
     scoring: str | Callable[..., float] | None
 
-    def __call__(self, fold: Fold) -> FloatArray:
+    def __call__(self, fold: Fold) -> FoldOutcome:
         train, test = fold
         data = self.sample.rows(train).checked_by(self.estimator)
         gap = GAP if len(data.classes) == 2 else FOLD_GAP_OF_SEVERAL
@@ -218,7 +228,11 @@ class LossOfRadii:
             rules = [path.rule(one) for one in path.solved]
         left_out = self.sample.rows(test)
         loss = self._share_of_errors if self.scoring is None else self._minus_score
-        return np.array([[loss(rule, data.classes, left_out), len(rule.columns)] for rule in rules]).T
+        return FoldOutcome(
+            np.array([loss(rule, data.classes, left_out) for rule in rules]),
+            np.array([len(rule.columns) for rule in rules], dtype=np.intp),
+            np.array([rule.scores(in_memory(left_out.X)).T for rule in rules]),
+        )
 
     def _share_of_errors(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
         """By the class with the largest score, also where the classifier itself draws labels."""
@@ -232,16 +246,31 @@ class LossOfRadii:
         return -check_scoring(model, self.scoring)(model, on.X, on.y, **weights)
 
 
-def summary_of_folds(outcomes: list[FloatArray]) -> dict[str, Any]:
+def decision_of_folds(
+    folds: list[Fold], outcomes: list[FoldOutcome], position: int, data: TrainingData
+) -> CalibratedDecision:
+    """Calibrate by the mean score of each sample over the folds that leave it out, at one of the radii."""
+    total, n_scores = np.zeros((len(data.labels), len(data.classes))), np.zeros(len(data.labels))
+    for (_, left_out), outcome in zip(folds, outcomes, strict=True):
+        np.add.at(total, left_out, outcome.scores[position])
+        np.add.at(n_scores, left_out, 1.0)
+    weights = np.where(n_scores > 0.0, calibration_weights(data), 0.0)
+    scores = total / np.maximum(n_scores, 1.0)[:, None]
+    if not np.ptp(scores, axis=1).any():  # the models of folds select nothing at a radius that selects little
+        return CalibratedDecision.identity(len(data.classes))
+    return CalibratedDecision.fit(scores, data.labels, weights)
+
+
+def summary_of_folds(outcomes: list[FoldOutcome]) -> dict[str, Any]:
     """What folds add to ``cv_results_``."""
-    losses = np.array([loss for loss, _ in outcomes])
+    losses = np.array([outcome.losses for outcome in outcomes])
     spread = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.full(losses.shape[1], np.nan)
     return {
         "fold_losses": losses,
         "mean_loss": losses.mean(axis=0),
         "std_loss": spread,
         "standard_error": spread / np.sqrt(len(losses)),
-        "n_features": np.array([n for _, n in outcomes]).astype(np.intp),
+        "n_features": np.array([outcome.n_features for outcome in outcomes]),
     }
 
 
@@ -310,10 +339,10 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
     Parameters
     ----------
     estimator : MinimaxRiskClassifier or None, default=None
-        Whose radius is chosen; it is cloned, and its own ``radius`` is not used. ``None`` is
-        ``MinimaxRiskClassifier()``. Its ``solver`` and tolerances, ``verbose`` and ``callback`` are for the
-        last fit; on the way there all radii are solved to a certified gap of 1e-8, those of folds with three
-        and more classes to one of 1e-4.
+        Whose radius is chosen; it is cloned, and its own ``radius`` and ``deterministic`` are not
+        used. ``None`` is ``MinimaxRiskClassifier()``. Its ``solver`` and tolerances, ``verbose`` and
+        ``callback`` are for the last fit; on the way there all radii are solved to a certified gap of 1e-8,
+        those of folds with three and more classes to one of 1e-4.
     radii : array-like of shape (n_radii,) or None, default=None
         The grid, ascending. ``None`` takes 20 radii, evenly spaced by ratio, from a hundredth of the largest
         one up to that, where R* is 1 - 1/K and nothing is learned from all of the samples.
@@ -325,7 +354,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         ``"best"``: the radius with the smallest mean loss, of equal ones the largest. ``"one-se"``: the
         largest radius whose mean loss is within one standard error of that; it has fewer columns. A number:
         the radius with that many columns, or the next smaller number, of all samples; between radii of the
-        grid some more are tried, and nothing is left out.
+        grid some more are tried, and folds only calibrate the decision.
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; the loss is minus the score. ``None``: the loss is the share of left-out
         samples that ``predict`` with ``deterministic=True`` gets wrong.
@@ -344,6 +373,9 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         take this one.
     radius_ : float
         The chosen radius.
+    decision_ : CalibratedDecision
+        The calibrated decision: what the scores of ``estimator_`` are multiplied by, and the offset of each
+        class, fitted to the scores of left-out samples at the chosen radius.
     cv_results_ : dict
         ``radii``; ``mean_loss``, ``std_loss`` and ``standard_error`` (the
         standard deviation of the folds over the root of their number) of each radius; ``fold_losses`` and
@@ -379,6 +411,10 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
     error; for a bound use ``MinimaxRiskClassifier(radius="bootstrap")``. The smallest of many cross-validated
     losses is too small as well: to know the error, cross-validate this estimator as a whole.
 
+    ``predict_proba`` estimates how probable each class is, ``decision_function`` gives the logarithms, and
+    ``predict`` names the class with the largest probability. ``verify`` and ``worst_case`` are about the
+    randomized rule of ``estimator_``.
+
     Samples of weight 0 take no part. A weight of 2 is not the same as the row twice, whose copies could get
     into two folds. Losses are weighted, within folds.
 
@@ -413,7 +449,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
     cv_results_: dict[str, Any]
 
     _set_kind = BOX
-    _capabilities = MinimaxRiskClassifier._capabilities - {OTHER_LABELS} | {CHOSEN_RADIUS}
+    _capabilities = MinimaxRiskClassifier._capabilities - {OTHER_LABELS} | {CHOSEN_RADIUS, CALIBRATED}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],
         "radii": ["array-like", None],
@@ -487,20 +523,27 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             whole = used.checked_by(estimator)
             results["n_features_of_fit"] = counts = n_features_at(estimator, whole, radii)
             radius = radius_of_at_most(int(self.rule), estimator, whole, radii, counts)
+            folds, position = self._folds(data, codes), 0
+            outcomes = self._outcomes(estimator, sample, np.array([radius]), folds, scoring=None)
         else:
-            results |= self._losses(estimator, sample, radii, self._folds(data, codes))
-            radius = self._by_losses(results)
+            folds = self._folds(data, codes)
+            outcomes = self._outcomes(estimator, sample, radii, folds, self.scoring)
+            results |= self._losses(folds, outcomes)
+            position = self._by_losses(results)
+            radius = float(radii[position])
+        decision = decision_of_folds(folds, outcomes, position, data)
         fitted = estimator.set_params(radius=radius, callback=callback)
         # About a number that the caller did not choose, what was said before, and parameters of another.
         with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
             fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
         if not is_silenced(UnderfitWarning):
             learned = sample.checked_by(fitted)
-            predicted = predicted_classes(fitted._fitted_rule(), learned.X)
+            rule = CalibratedRule([fitted._fitted_rule()], decision)
+            predicted = predicted_classes(rule, learned.X)
             warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
         warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)
-        self.estimator_ = fitted
+        self.estimator_, self.decision_ = fitted, decision
         self.cv_results_ = results
         return self
 
@@ -532,17 +575,24 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         estimator, radii = self._checked_estimator(), ascending_radii(self.radii)
         codes = None if groups is None else codes_of_groups(groups, len(data.labels))
         sample = Sample(data.X, data.classes[data.labels], None, codes)
-        return {"radii": radii, **self._losses(estimator, sample, radii, self._folds(data, codes))}
+        folds = self._folds(data, codes)
+        outcomes = self._outcomes(estimator, sample, radii, folds, self.scoring)
+        return {"radii": radii, **self._losses(folds, outcomes)}
 
     def _folds(self, data: TrainingData, groups: IntArray | None) -> list[Fold]:
         return folds_of(self.cv, data, groups, self.random_state)
 
-    def _losses(self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold]) -> dict[str, Any]:
+    def _outcomes(
+        self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold], scoring: Any
+    ) -> list[FoldOutcome]:
         if self.rule == "one-se" and len(folds) < 2:
             raise ValueError("rule='one-se' needs at least 2 folds; use more of them, or rule='best'.")
-        loss = LossOfRadii(estimator, sample, radii, self.scoring)
+        loss = LossOfRadii(estimator, sample, radii, scoring)
         with progress_bar(len(folds), "folds", verbose=self.verbose) as progress:
-            found = summary_of_folds(parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress))
+            return parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress)
+
+    def _losses(self, folds: list[Fold], outcomes: list[FoldOutcome]) -> dict[str, Any]:
+        found = summary_of_folds(outcomes)
         unknown = np.flatnonzero(~np.isfinite(found["fold_losses"]).all(axis=1))
         if len(unknown):
             raise ValueError(
@@ -552,15 +602,14 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             )
         return found
 
-    def _by_losses(self, results: dict[str, Any]) -> float:
+    def _by_losses(self, results: dict[str, Any]) -> int:
+        """The position of the chosen radius."""
         mean = results["mean_loss"]
         best = self.rule == "best"
-        chosen = last_smallest(mean) if best else within_one_standard_error(mean, results["standard_error"])
-        return float(results["radii"][chosen])
+        return last_smallest(mean) if best else within_one_standard_error(mean, results["standard_error"])
 
-    def _predicted(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(X)  # draws labels where the estimator does
+    def _deciding_rule(self) -> CalibratedRule:
+        return CalibratedRule([self._fitted_rule()], self.decision_)
 
     def _final(self) -> MinimaxRiskClassifier:
         return self.estimator_

@@ -1,4 +1,4 @@
-"""The average of classifiers fitted on parts of the samples, with a certified bound of its own."""
+"""Classifiers fitted on parts of the samples, weighed by the samples that they have not seen."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ from minimaxrisk.engines.dispatch import (
     solve_minimax_risk,
 )
 from minimaxrisk.engines.solution import EngineSettings, Monitor, StoppingRule
-from minimaxrisk.estimators.ball_member import BallMember, fit_ball, is_quick
+from minimaxrisk.estimators.ball_member import BallFitter, is_curved, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import engine_settings_of, radius_seed_of, warn_about_work
 from minimaxrisk.estimators.skeleton import CertifiedClassifier
 from minimaxrisk.exceptions import OutOfBagWarning
+from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, CalibratedRule
 from minimaxrisk.guarantees.certified import (
     BOX_OF_MEANS,
+    CALIBRATED,
     DASK,
     ELSEWHERE,
     LIBRARY_CLASSIFIER,
@@ -43,12 +45,12 @@ from minimaxrisk.guarantees.certified import (
     Claim,
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
-from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
+from minimaxrisk.guarantees.counting import OutOfBag, ball_weight, out_of_bag, out_of_bag_scores
 from minimaxrisk.guarantees.fitted_problem import loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.problem import Box
-from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.problem.rule import AverageRule, FourierRule, LinearRule, MeanOfScores
 from minimaxrisk.problem.sets import BOX, Posed
 from minimaxrisk.samples.independent_units import Strata, independent_parts
 from minimaxrisk.samples.validation import TrainingData
@@ -62,13 +64,13 @@ SMALL_COEFFICIENT = 0.1
 
 @parameters_by_keyword
 class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
-    r"""Average of minimax risk classifiers fitted on parts of the samples: the one that errs least.
+    r"""Many minimax risk classifiers fitted on parts of the samples: the one that errs least.
 
-    Averages vary less from sample to sample than one rule does. The fit also estimates the error, by samples
-    that members have not seen, and certifies the worst case of the average over the uncertainty set. ::
+    Samples that a member has not seen weigh and calibrate its scores, so that ``predict_proba`` estimates how
+    probable each class is, and they estimate the error. ::
 
         model = MinimaxRiskEnsembleClassifier(random_state=0).fit(X, y)
-        model.predict(X_new), model.oob_error_, model.worst_case_error_
+        model.predict(X_new), model.predict_proba(X_new), model.oob_error_
 
     Parameters
     ----------
@@ -80,14 +82,16 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     subsample : float, default=0.8
         The share of the samples of each class that a member sees, rounded down, but at least one.
     ball : bool or "auto", default="auto"
-        Whether the average has the ball. ``"auto"``: where it takes no longer than the other members, with up
-        to 2500 distinct samples and two classes, or 2500 / n_classes. Without it the rule uses the columns of
-        ``selected_features_`` alone.
+        Whether rules that use all columns take part: a linear ball, and with no more columns than samples a
+        ball with the RBF kernel. ``"auto"``: where they take no longer than the other members, with up to
+        2500 distinct samples and two classes, or 2500 / n_classes. Without them only the columns of
+        ``selected_features_`` are used.
     radius : float, "bootstrap", array-like or None, default=None
-        The radius of the set over which the average is certified, as for ``MinimaxRiskClassifier``; None is
+        The radius of the set over which the mean rule is certified, as for ``MinimaxRiskClassifier``; None is
         that of ``estimator``. Members that predict well often have a radius far below one that covers.
-    certify : bool, default=True
-        Whether to compute the worst case. Without it there are no bounds and nothing to verify.
+    certify : bool, default=False
+        Whether to compute the worst case of the mean rule, in which a member drawn at random decides. It is
+        not the calibrated decision of ``predict``. Without it there are no bounds and nothing to verify.
     gap_tol : float, default=1e-3
         The certified gap at which the members' solver stops, in place of the estimator's own. With two
         classes a hundredth does as well and saves time; with many classes of different sizes it does not.
@@ -108,20 +112,21 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     in_bag_ : ndarray of bool of shape (n_estimators, n_samples)
         Which samples each member has seen.
     ball_ : LinearRule or None
-        The rule of the ball, fitted on all samples.
+        The rule of the linear ball, fitted on all samples.
     ball_weight_ : float
-        The share of the ball in the average, that of the members being the rest. With a and b errors of
-        members and ball on samples that they have not seen it is (a + 1)² / ((a + 1)² + (b + 1)²).
-    ball_oob_proba_ : ndarray of shape (n_samples, n_classes) or None
-        For each sample the rule of a ball fitted on folds without it.
-    ball_without_fold_, ball_fold_of_sample_ : list of LinearRule, ndarray of shape (n_samples,) or None
-        The rules of these balls, one for each fold, and the fold of each sample; -1 for those of weight 0.
+        The share of the linear ball in the mean rule, that of the members being the rest. With a and b errors
+        of members and ball on samples that they have not seen it is (a + 1)² / ((a + 1)² + (b + 1)²).
+    rbf_ball_ : FourierRule or None
+        The rule of the ball with the RBF kernel, by random Fourier features, so that no sample is stored.
+    decision_ : CalibratedDecision
+        The calibrated decision: ``slopes`` are the weights of the scores of members, linear ball and RBF
+        ball, and ``offsets`` what is added for each class.
     estimator_ : MinimaxRiskClassifier
         Not fitted: its parameters say what the certified set is.
     oob_proba_ : ndarray of shape (n_samples, n_classes)
-        For each sample the mean rule of the members that have not seen it, and of a ball that has not, with
-        the weight that the other samples give it; NaN, and a warning, if every member has, as of the single
-        sample of a class. With the ball also NaN for samples of weight 0.
+        For each sample the calibrated probabilities by members and balls that have not seen it, with a
+        decision that is fitted to other folds; NaN, and a warning, if every member has, as of the single
+        sample of a class. NaN also for samples of weight 0.
     oob_error_ : float
         The share, by weight (class weights included), of samples that the largest of ``oob_proba_``
         misclassifies; those with NaN do not count. It is about an ensemble with fewer members.
@@ -139,7 +144,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         The share of members that use each column. Coefficients below a tenth of the member's largest for the
         class, at unit variance, are set to zero.
     worst_case_error_ : float
-        A certified upper bound on the error of the average over the uncertainty set of all samples.
+        A certified upper bound on the error of the mean rule over the uncertainty set of all samples. This
+        and all that follows up to ``coding_`` is there with ``certify=True``.
     worst_case_error_lower_ : float
         A certified lower bound on the same: the error on a distribution of the set. It is about this rule
         alone; that of ``MinimaxRiskClassifier`` is about all rules.
@@ -171,9 +177,15 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     Notes
     -----
     Each member is a classifier fitted on a random part of the samples, with the same share of every class,
-    and selects columns. One more rule uses all columns: that of a ``MinimaxRiskKernelClassifier``, the
-    *ball*. ``predict_proba`` is a weighted mean of the rules :math:`h_b(y|x)`, ``predict`` names its largest.
-    The worst case is that of the uncertainty set of *all* samples, by a linear program (see ``worst_case``).
+    and selects columns. Two more rules may use all columns: those of ``MinimaxRiskKernelClassifier`` with a
+    linear and an RBF kernel, the *balls*. With the mean scores of the members and those of the balls,
+    :math:`s_m`, ``predict_proba`` is proportional to :math:`\exp(\sum_m a_m s_m + b)`: weights
+    :math:`a_m \ge 0` and an offset of each class are fitted to out-of-bag scores, and those of the balls from
+    folds. ``decision_function`` is the exponent, and ``predict`` names the largest probability.
+
+    The mean rule is a weighted mean of the randomized rules of members and linear ball. ``certify=True``
+    computes its worst case over the uncertainty set of *all* samples, by a linear program; ``verify`` and
+    ``worst_case`` are about this rule, too.
 
     With fewer members it errs a little more often, in a share of the time.
 
@@ -190,8 +202,8 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     >>> from minimaxrisk.datasets import make_expression
     >>> study = make_expression(60, 200, effect=0.8, random_state=0)
     >>> model = MinimaxRiskEnsembleClassifier(random_state=0).fit(study.data, study.target)
-    >>> round(model.worst_case_error_, 2), round(model.oob_error_, 2)
-    (0.24, 0.02)
+    >>> round(model.oob_error_, 2)
+    0.05
     """
 
     estimator_: MinimaxRiskClassifier
@@ -201,11 +213,15 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     oob_error_interval_: tuple[float, float]
     ball_weight_: float
     selection_frequencies_: FloatArray
+    decision_: CalibratedDecision
 
     _set_kind = BOX
     _whose = " of estimator"
     _capabilities = frozenset(
-        {LIBRARY_CLASSIFIER, PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, DASK, ELSEWHERE}
+        {
+            *(LIBRARY_CLASSIFIER, PROOF, BOX_OF_MEANS, SELECTION, STABILITY, MEMBERS, CALIBRATED),
+            *(DASK, ELSEWHERE),
+        }
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [MinimaxRiskClassifier, None],
@@ -233,7 +249,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         subsample: float = 0.8,
         ball: bool | choices.Auto = "auto",
         radius: choices.Radius | None = None,
-        certify: bool = True,
+        certify: bool = False,
         gap_tol: float = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -252,7 +268,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit the members, and certify their average.
+        """Fit the members, and calibrate the decision.
 
         Parameters
         ----------
@@ -313,27 +329,27 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
                 learn, parts, size=learn.batch_size, n_jobs=self.n_jobs, progress=progress
             )
         members = [member for member, _ in learned]
-        ball = self._ball(posed, data, units, random, standardize=estimator.standardize)
+        linear, curved = self._balls(posed, data, units, random, standardize=estimator.standardize)
         in_bag = np.zeros((len(parts), len(data.labels)), dtype=np.bool_)
         for seen, rows in zip(in_bag, parts, strict=True):
             seen[rows] = True
-        of_ball, rule = (None, None) if ball is None else (ball.oob_proba, ball.rule)
-        judged = out_of_bag(AverageRule(members), data, in_bag, units.unit_of_row, of_ball)
-        fitted, worst = AverageRule(members, rule, judged.ball_weight), None
+        scores = [out_of_bag_scores(members, data, in_bag)]
+        scores += [left_out for _, left_out in (*linear, *curved)]
+        judged = out_of_bag(np.stack(scores), data, in_bag, units.unit_of_row)
+        mean = AverageRule(members)
+        for rule, left_out in linear:
+            mean = AverageRule(members, rule, ball_weight(scores[0], left_out, data))
+        worst = None
         if self.certify:
-            loss = loss_of_rule(fitted, "randomized", data, posed)
-            worst = worst_case_of_loss(loss, fitted, posed)
+            worst = worst_case_of_loss(loss_of_rule(mean, "randomized", data, posed), mean, posed)
         remark = _remark_on_members([gap for _, gap in learned])
-        return _Average(fitted, in_bag, ball, judged, worst, remark)
+        return _Average(mean, in_bag, curved[0][0] if curved else None, judged, worst, remark)
 
     def _store(self, posed: PosedBox, data: TrainingData, solved: _Average, parameters: Any) -> None:
         fitted = solved.rule
         self.estimator_, self.coding_ = parameters, posed.problem.coding.name
         self.members_, self.in_bag_ = fitted.members, solved.in_bag
-        ball = solved.ball
-        self.ball_, self.ball_oob_proba_ = fitted.ball, None if ball is None else ball.oob_proba
-        self.ball_without_fold_ = [] if ball is None else ball.without_fold
-        self.ball_fold_of_sample_ = None if ball is None else ball.fold_of_row
+        self.ball_, self.ball_weight_, self.rbf_ball_ = fitted.ball, fitted.ball_weight, solved.rbf_ball
         self._store_use(fitted, posed)
         for name, value in vars(solved.judged).items():
             setattr(self, f"{name}_", value)
@@ -375,20 +391,14 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     def _fitted_rule(self) -> AverageRule:
         return AverageRule(self.members_, self.ball_, self.ball_weight_)
 
-    def _judges(self) -> tuple[list[LinearRule], FloatArray]:
-        """All rules of parts, and how much each counts for the samples that it has not seen (n x rules)."""
-        is_out = ~self.in_bag_.T
-        n_out, weight = is_out.sum(axis=1, keepdims=True), self.ball_weight_
-        shares = (1.0 - weight) * is_out / np.maximum(n_out, 1)
-        if self.ball_fold_of_sample_ is not None:
-            of_ball = self.ball_fold_of_sample_[:, None] == np.arange(len(self.ball_without_fold_))
-            shares = np.hstack([shares, weight * of_ball])
-        return [*self.members_, *self.ball_without_fold_], np.where(n_out > 0, shares, 0.0)
+    def _deciding_rule(self) -> CalibratedRule:
+        balls = [ball for ball in (self.ball_, self.rbf_ball_) if ball is not None]
+        return CalibratedRule([MeanOfScores(self.members_), *balls], self.decision_)
 
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
         return claims_of_average(self, posed, data)
 
-    def _ball(
+    def _balls(
         self,
         posed: PosedBox,
         data: TrainingData,
@@ -396,19 +406,12 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         random: np.random.RandomState,
         *,
         standardize: bool,
-    ) -> BallMember | None:
-        """The rule on all columns, if it takes part."""
+    ) -> tuple[list[tuple[LinearRule, FloatArray]], list[tuple[FourierRule, FloatArray]]]:
+        """The linear ball and the one with the RBF kernel, if they take part."""
         if self.ball is False or (self.ball == "auto" and not is_quick(posed)):
-            return None
-        return fit_ball(
-            posed,
-            data,
-            units,
-            standardize=standardize,
-            share=self.subsample,
-            gap_tol=self.gap_tol,
-            random=random,
-        )
+            return [], []
+        fitter = BallFitter(posed, data, units, standardize, self.subsample, self.gap_tol)
+        return [fitter.linear(random)], [fitter.curved(random)] if is_curved(posed) else []
 
     def _store_use(self, fitted: AverageRule, posed: PosedBox) -> None:
         scale = posed.problem.scale
@@ -421,11 +424,11 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
 
 @dataclass(frozen=True)
 class _Average:
-    """The average of the members, how it does on samples that they have not seen, and its worst case."""
+    """The mean rule, its worst case, and the decision by samples that members have not seen."""
 
     rule: AverageRule
     in_bag: BoolArray
-    ball: BallMember | None
+    rbf_ball: FourierRule | None
     judged: OutOfBag
     worst: WorstCaseOfRule | None
     remark: str

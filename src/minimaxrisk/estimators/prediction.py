@@ -19,12 +19,14 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, answer
 from minimaxrisk._utils.dask_arrays import computed, dask_module, is_dask_array
 from minimaxrisk._utils.notices import silenced, warn
 from minimaxrisk._utils.stored_tables import not_finite
+from minimaxrisk.guarantees.calibrated_decision import CalibratedRule
 from minimaxrisk.guarantees.certified import ColumnRule, FittedRule
 from minimaxrisk.problem.rule import KernelRule, LinearRule, arg_max
 from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
 
 # What to compute from a rule, the classes and validated instances.
-Output: TypeAlias = Callable[[FittedRule, np.ndarray, DataMatrix], np.ndarray]
+DecidingRule: TypeAlias = FittedRule | CalibratedRule
+Output: TypeAlias = Callable[[DecidingRule, np.ndarray, DataMatrix], np.ndarray]
 
 
 class PredictionMixin(ClassifierMixin):
@@ -39,10 +41,15 @@ class PredictionMixin(ClassifierMixin):
     def _fitted_rule(self) -> FittedRule:
         raise NotImplementedError
 
+    def _deciding_rule(self) -> DecidingRule:
+        """The rule that it predicts by: the fitted one, or the calibrated decision on its scores."""
+        return self._fitted_rule()
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
 
-        The scores of a linear rule are ``X @ coef_.T + intercept_``, those of an ensemble its probabilities.
+        The scores of a linear rule are ``X @ coef_.T + intercept_``. Those of an estimator that calibrates
+        itself are logarithms of ``predict_proba``, up to a constant for each sample.
 
         Parameters
         ----------
@@ -60,7 +67,7 @@ class PredictionMixin(ClassifierMixin):
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, and the first of several in a tie.
 
-        A classifier with ``deterministic=False`` draws the label from ``predict_proba`` instead.
+        A single classifier with ``deterministic=False`` draws the label from ``predict_proba`` instead.
 
         Parameters
         ----------
@@ -75,10 +82,11 @@ class PredictionMixin(ClassifierMixin):
         return self._predicted(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The randomized rule h(y|x), for an ensemble the mean of its members' rules.
+        """The randomized rule h(y|x) of a single classifier, else calibrated probabilities.
 
-        These are the probabilities with which the minimax rule picks each label. They make the
-        worst-case error small; they do not estimate how probable the label is.
+        A single classifier gives the probabilities with which the minimax rule picks each label. They make
+        the worst-case error small; they do not estimate how probable the label is. An ensemble, and a
+        classifier whose radius was chosen by cross-validation, estimate how probable each class is.
 
         Parameters
         ----------
@@ -114,10 +122,10 @@ class PredictionMixin(ClassifierMixin):
         check_is_fitted(self, "classes_")
         if is_dask_array(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-            rule = self._fitted_rule()
+            rule = self._deciding_rule()
             assert not isinstance(rule, KernelRule)  # refused before
             return _lazily(rule, self.classes_, output, check_description(X))
-        return answer(X, output(self._fitted_rule(), self.classes_, check_new_data(self, X)))
+        return answer(X, output(self._deciding_rule(), self.classes_, check_new_data(self, X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -125,7 +133,7 @@ class PredictionMixin(ClassifierMixin):
         return tags
 
 
-def _decisions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _decisions(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     scores = rule.scores(X)
     if len(classes) > 2:
         return np.ascontiguousarray(scores.T)
@@ -134,15 +142,15 @@ def _decisions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarr
     return scores[1] if is_signed else scores[1] - scores[0]
 
 
-def _labels(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _labels(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     return classes[arg_max(rule.scores(X))]
 
 
-def _probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _probabilities(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     return np.ascontiguousarray(rule.probabilities(X).T)
 
 
-def _log_probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+def _log_probabilities(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
     probabilities = _probabilities(rule, classes, X)
     n_zeros = int((probabilities == 0.0).sum())
     if n_zeros:
@@ -158,7 +166,7 @@ def _log_probabilities(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> 
         return np.log(probabilities)
 
 
-def predicted_classes(rule: FittedRule, X: DataMatrix) -> IntArray:
+def predicted_classes(rule: DecidingRule, X: DataMatrix) -> IntArray:
     """The position of the class that ``rule`` gives to each row of validated instances."""
     if is_dask_array(X):
         assert not isinstance(rule, KernelRule)  # refused before
@@ -166,7 +174,7 @@ def predicted_classes(rule: FittedRule, X: DataMatrix) -> IntArray:
     return _positions(rule, np.empty(0), X)
 
 
-def _positions(rule: FittedRule, classes: np.ndarray, X: DataMatrix) -> IntArray:
+def _positions(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -> IntArray:
     return arg_max(rule.scores(X))
 
 
@@ -193,7 +201,7 @@ def _labels_at(probabilities: FloatArray, draws: FloatArray, classes: np.ndarray
     return classes[np.minimum(index, len(classes) - 1)]
 
 
-def _lazily(rule: ColumnRule, classes: np.ndarray, output: Output, X: Any) -> Any:
+def _lazily(rule: ColumnRule | CalibratedRule, classes: np.ndarray, output: Output, X: Any) -> Any:
     # Without any coefficient the first column is read, because dask needs chunks with a column.
     columns = rule.columns if len(rule.columns) else np.arange(1)
     task = _ChunkTask(rule.restricted_to(columns), classes, output, columns)
@@ -209,7 +217,7 @@ def _lazily(rule: ColumnRule, classes: np.ndarray, output: Output, X: Any) -> An
 class _ChunkTask:
     """Applies a rule to one chunk of rows, and refuses a chunk with NaN or infinite entries."""
 
-    rule: ColumnRule
+    rule: ColumnRule | CalibratedRule
     classes: np.ndarray
     output: Output
     columns: IntArray

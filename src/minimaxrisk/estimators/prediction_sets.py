@@ -11,8 +11,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed, parameters_by_keyword
-from minimaxrisk._utils.arrays import BoolArray, FloatArray, to_numpy
-from minimaxrisk._utils.dask_arrays import computed
+from minimaxrisk._utils.arrays import BoolArray, FloatArray
 from minimaxrisk._utils.notices import one_warning, warn
 from minimaxrisk._utils.sklearn_private import (
     HasMethods,
@@ -27,7 +26,7 @@ from minimaxrisk._utils.sklearn_private import (
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.estimators.ensemble import MinimaxRiskEnsembleClassifier
 from minimaxrisk.exceptions import CoverageWarning, TooFewSamplesError
-from minimaxrisk.guarantees.certified import MEMBERS, SETS, Estimator, can
+from minimaxrisk.guarantees.certified import CALIBRATED, MEMBERS, SETS, Estimator, can
 from minimaxrisk.guarantees.fitted_problem import is_label_free
 from minimaxrisk.guarantees.left_out import (
     Calibration,
@@ -40,7 +39,6 @@ from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_
 from minimaxrisk.samples.parts import groups_for_fit
 from minimaxrisk.samples.validation import (
     check_labels,
-    check_new_data,
     codes_of_groups,
     positions_of_labels,
 )
@@ -55,7 +53,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     It fits any classifier, calibrates its scores with samples that a fit has not seen, and predicts the class
     with the largest probability. In the prediction set one class is left ("sure"), several ("unsure"), or
     none ("unlike all classes"). The true class is in the set with about the probability ``confidence``, in
-    each class by itself, so that rare classes are not sacrificed. ::
+    each class by itself, so that rare classes are not sacrificed. Estimators of this library that calibrate
+    themselves, such as the ensemble, are taken as they are. ::
 
         model = PredictionSets(MinimaxRiskEnsembleClassifier(random_state=0)).fit(X, y)
         model.predict(X_new), model.predict_proba(X_new)
@@ -315,7 +314,7 @@ def left_out_scores(
     own = positions_of_labels(y, model.classes_)
     unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
     fold, weights = dealt_folds(own, unit, int(n_folds), random_state), weights_of_units(own, unit)
-    scores = out_of_bag_scores(model, X)
+    scores = out_of_bag_scores(model)
     if scores is None:
         if len(model.classes_) < 2 or not (fold >= 0).any():
             kind = "samples" if groups is None else "groups"
@@ -329,35 +328,30 @@ def left_out_scores(
         scores = np.where(fold[:, None] < 0, np.nan, in_order_of_samples(fold, parts))
     is_scored = np.isfinite(scores[:, 0])
     scores = np.where(is_scored[:, None], scores, 0.0)
-    return LeftOutScores(scores, own, np.where(is_scored, weights, 0.0), fold)
+    return LeftOutScores(scores, own, np.where(is_scored, weights, 0.0), fold, is_calibrated(model))
 
 
-def out_of_bag_scores(model: Any, X: Any) -> FloatArray | None:
-    """Return mean scores by members of an ensemble that have not seen the sample; NaN if all have (n x K).
+def out_of_bag_scores(model: Any) -> FloatArray | None:
+    """Return calibrated scores by members of an ensemble that have not seen a sample (n x K); NaN if all have.
 
     None for other models, and for ensembles behind steps that may have looked at the labels.
     """
     *before, ensemble = steps_of(model)
     if not (can(ensemble, MEMBERS) and all(map(is_label_free, before))):
         return None
-    rows = _as_members_take_it(model, X)
-    rules, shares = ensemble._judges()
-    scores = np.einsum("ib,bki->ik", shares, np.stack([rule.scores(rows) for rule in rules]))
-    return np.where(shares.any(axis=1)[:, None], scores, np.nan)
+    return np.asarray(np.log(ensemble.oob_proba_))
+
+
+def is_calibrated(model: Any) -> bool:
+    """Whether the last step of a model calibrates itself."""
+    return can(steps_of(model)[-1], CALIBRATED)
 
 
 def decision_scores(model: Any, X: Any) -> FloatArray:
-    """Return scores of each class to calibrate: of an ensemble its members' mean scores (n x K)."""
-    ensemble = steps_of(model)[-1]
-    if not can(ensemble, MEMBERS):
-        return scores_of(model, X)
-    return np.ascontiguousarray(ensemble._fitted_rule().mean_scores(_as_members_take_it(model, X)).T)
-
-
-def _as_members_take_it(model: Any, X: Any) -> Any:
-    """Return what the members of an ensemble at the end of a pipeline take: a checked array in memory."""
-    *before, ensemble = steps_of(model)
-    return check_new_data(ensemble, to_numpy(computed(model[:-1].transform(X) if before else X)))
+    """The score of each class; of models that calibrate themselves the log-probability (n x K)."""
+    if is_calibrated(model):
+        return np.asarray(np.log(in_memory(model.predict_proba(X))), dtype=np.float64)
+    return scores_of(model, X)
 
 
 def has_scores(model: Any) -> bool:

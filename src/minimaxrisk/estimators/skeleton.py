@@ -107,7 +107,7 @@ class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, 
             # 5) warn
             if not is_silenced(UnderfitWarning):
                 if predicted is None:
-                    predicted = predicted_classes(self._fitted_rule(), data.X)
+                    predicted = predicted_classes(self._deciding_rule(), data.X)
                 warn_about_lost_classes(data, predicted, self._remedies(data, parameters), self._whose)
             self._warn(posed, data, solved)
         return self

@@ -56,6 +56,7 @@ HISTORY = Capability("use MinimaxRiskClassifier or MinimaxRiskKernelClassifier, 
 CHOSEN_RADIUS = Capability("use MinimaxRiskClassifierCV")
 RADIUS_PATH = Capability("use MinimaxRiskClassifier")
 MEMBERS = Capability("use MinimaxRiskEnsembleClassifier")
+CALIBRATED = Capability("use MinimaxRiskEnsembleClassifier, or PredictionSets around a classifier")
 STABILITY = Capability("use MinimaxRiskSelector(stability=True) or MinimaxRiskEnsembleClassifier")
 SETS = Capability("use PredictionSets")
 DASK = Capability("pass X.compute(), or use MinimaxRiskClassifier")

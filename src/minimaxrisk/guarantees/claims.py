@@ -8,22 +8,20 @@ model, which must be true. ``verify`` compares.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk.guarantees.certified import Certified, Claim
-from minimaxrisk.guarantees.counting import OutOfBag, out_of_bag
 from minimaxrisk.guarantees.fitted_problem import coverage_of, loss_of_rule
 from minimaxrisk.problem.ball import PosedBall
 from minimaxrisk.problem.objective import ExpectedLoss, Objective
 from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box, lower_bound, upper_bound
-from minimaxrisk.problem.rule import AverageRule, LinearRule
+from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import Posed
-from minimaxrisk.samples.independent_units import unit_of_row
 from minimaxrisk.samples.validation import TrainingData
 
 # How far a stored distribution may be from one.
@@ -76,7 +74,6 @@ def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterat
         yield from _claims_of_use(model, importance, fitted.selected)
         frequencies = fitted.selection_frequencies(model.n_features_in_)
         yield "selection_frequencies_", model.selection_frequencies_, frequencies
-        yield from _claims_out_of_bag(model, fitted, data)
     yield from _claims_of_box(model, posed)
 
 
@@ -170,27 +167,6 @@ def _claims_of_affine_proof(model: Any, posed: PosedBox, objective: ExpectedLoss
     again = LinearRule.from_mu(-mu, None, problem.coding, problem.scale)
     yield "the intercept of worst_case_proof_", stored.intercept, again.intercept
     yield "worst_case_error_", model.worst_case_error_, min(1.0, upper_bound(problem, objective, mu))
-
-
-def _claims_out_of_bag(model: Any, fitted: AverageRule, data: TrainingData) -> Iterator[Claim]:
-    in_bag, expected = np.asarray(model.in_bag_), (len(fitted.members), len(data.labels))
-    is_usable = in_bag.shape == expected and in_bag.dtype == np.bool_
-    yield f"in_bag_ has a bool for each member and sample, {expected}", is_usable, True
-    of_ball = model.ball_oob_proba_
-    is_whole = (of_ball is None) == (fitted.ball is None)
-    yield "ball_ and ball_oob_proba_ are both there or not", is_whole, True
-    if not (is_usable and is_whole):
-        return
-    if of_ball is not None:
-        again = np.full((len(data.labels), len(data.classes)), np.nan)
-        for i, rule in enumerate(model.ball_without_fold_):
-            own = np.flatnonzero(np.asarray(model.ball_fold_of_sample_)[: len(again)] == i)
-            again[own] = rule.probabilities(data.X)[:, own].T
-        yield "ball_oob_proba_", comparable(of_ball), comparable(again)
-    found = out_of_bag(fitted, data, in_bag, unit_of_row(data), of_ball)
-    for field in fields(OutOfBag):
-        stored, again = getattr(model, f"{field.name}_"), getattr(found, field.name)
-        yield f"{field.name}_", comparable(stored), comparable(again)
 
 
 def comparable(values: Any) -> np.ndarray:

@@ -38,7 +38,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
-from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
+from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, cross_fitted_logits
 
 # Of the sets that pages and the command line show, unless it is asked for another.
 SET_CONFIDENCE = 0.9
@@ -63,7 +63,7 @@ class Calibration(CalibratedDecision):
 
     Attributes
     ----------
-    slope, offsets : float, ndarray of shape (n_classes,)
+    slopes, offsets, limits : ndarray of shape (1,), (n_classes,), (1,)
         The decision.
     own : ndarray of shape (n_samples,)
         The position of each sample's class.
@@ -118,28 +118,29 @@ class LeftOutScores:
     """Scores of samples by models that did not learn from them, with the samples' own classes.
 
     ``weights`` are shares of groups: 1 for a sample by itself, 0 for one that no model has left out. ``fold``
-    says which samples are left out together when the decision for them is fitted to the others.
+    says which samples are left out together when the decision for them is fitted to the others. Scores that
+    are calibrated already are logarithms of probabilities.
     """
 
     scores: FloatArray  # n x K
     own: IntArray
     weights: FloatArray
     fold: IntArray
+    is_calibrated: bool = False
 
     @cached_property
     def decision(self) -> CalibratedDecision:
         """Fitted to all samples; that of new samples."""
+        if self.is_calibrated:
+            return CalibratedDecision.identity(self.scores.shape[1])
         return CalibratedDecision.fit(self.scores, self.own, self.weights)
 
     @cached_property
     def logits(self) -> FloatArray:
         """Calibrated scores of each sample by the decision that is fitted to the other folds (n x K)."""
-        found = np.empty_like(self.scores)
-        for name in np.unique(self.fold):
-            inside = self.fold == name
-            others = np.where(inside, 0.0, self.weights)
-            found[inside] = CalibratedDecision.fit(self.scores, self.own, others).logits(self.scores[inside])
-        return found
+        if self.is_calibrated:
+            return self.decision.logits(self.scores)
+        return cross_fitted_logits(self.scores, self.own, self.weights, self.fold)
 
     @property
     def probabilities(self) -> FloatArray:
@@ -161,7 +162,7 @@ class LeftOutScores:
         """
         used = np.flatnonzero(self.weights > 0.0)
         own, weights, logits = self.own[used], self.weights[used], self.decision.logits(self.scores[used])
-        step = hiding_step(logits, None if X is None else X[used]) if self.decision.slope else 0.0
+        step = hiding_step(logits, None if X is None else X[used]) if self.decision.slopes.any() else 0.0
         margin = margins(logits)[np.arange(len(used)), own]
         rounded = np.floor(margin / step) * step if step else np.zeros(len(used))
         order = np.lexsort((weights, rounded, own))

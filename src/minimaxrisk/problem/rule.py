@@ -173,13 +173,16 @@ class LinearRule:
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         decision = product_with_columns(X, self.columns, self.coef.T) + self.intercept
-        if len(self.coef) == 1:
-            return np.vstack([-decision[:, 0], decision[:, 0]])
-        return np.ascontiguousarray(decision.T)
+        return np.ascontiguousarray(class_scores(decision.T))
 
     def probabilities(self, X: DataMatrix) -> FloatArray:
         """h(y|x) of the randomized rule for every row of X (K x n)."""
         return probabilities(self.scores(X), self.threshold)
+
+
+def class_scores(decision: FloatArray) -> FloatArray:
+    """A row for each class from rows of decision values (K x n); a single row is the score of class 1."""
+    return np.vstack([-decision, decision]) if len(decision) == 1 else decision
 
 
 def orientation(n_blocks: int) -> float:
@@ -259,15 +262,65 @@ class AverageRule:
         """What ``predict`` decides by: the probabilities themselves."""
         return self.probabilities(X)
 
-    def mean_scores(self, X: DataMatrix) -> FloatArray:
-        """The mean of the rules' own scores (K x n), which has fewer ties than that of probabilities."""
-        columns = self.selected
-        used = columns_of(X, columns)
-        total = sum(member.restricted_to(columns).scores(used) for member in self.members)
-        mean: FloatArray = np.asarray(total) / len(self.members)
-        if self.ball is None:
-            return mean
-        return (1.0 - self.ball_weight) * mean + self.ball_weight * self.ball.scores(X)
+
+@dataclass(frozen=True)
+class MeanOfScores:
+    """The mean of the scores of several rules, which has fewer ties than that of their probabilities."""
+
+    members: Sequence[LinearRule]
+
+    @property
+    def columns(self) -> IntArray:
+        """The columns that any member uses."""
+        return np.unique(np.concatenate([member.columns for member in self.members]))
+
+    def restricted_to(self, columns: IntArray) -> MeanOfScores:
+        """The same rule for a matrix that has these ascending columns alone."""
+        return MeanOfScores([member.restricted_to(columns) for member in self.members])
+
+    def scores_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
+        """Scores by each member in turn, for every row of X (K x n)."""
+        columns = self.columns
+        used = columns_of(X, columns)  # once for all members, because reading sparse columns is slow
+        for member in self.members:
+            yield member.restricted_to(columns).scores(used)
+
+    def scores(self, X: DataMatrix) -> FloatArray:
+        """Scores of every class for every row of X (K x n)."""
+        return np.asarray(sum(self.scores_of_members(X)) / len(self.members))
+
+
+@dataclass(frozen=True)
+class FourierRule:
+    """A linear rule on the cosines and sines of linear functions of the columns."""
+
+    phases: LinearRule  # one row of coefficients for each pair of a cosine and a sine
+    coef: FloatArray
+    intercept: FloatArray
+
+    @property
+    def columns(self) -> IntArray:
+        """The columns that it reads."""
+        return self.phases.columns
+
+    @property
+    def is_finite(self) -> bool:
+        return self.phases.is_finite and bool(
+            np.isfinite(self.coef).all() and np.isfinite(self.intercept).all()
+        )
+
+    def restricted_to(self, columns: IntArray) -> FourierRule:
+        """The same rule for a matrix that has these ascending columns alone."""
+        return replace(self, phases=self.phases.restricted_to(columns))
+
+    def scores(self, X: DataMatrix) -> FloatArray:
+        """Scores of every class for every row of X (K x n)."""
+        return class_scores(self.coef @ fourier_features(self.phases.scores(X)) + self.intercept[:, None])
+
+
+def fourier_features(phases: FloatArray) -> FloatArray:
+    """Cosines and sines of phases (m x n), of length one for each column (2m x n)."""
+    return np.vstack([np.cos(phases), np.sin(phases)]) / np.sqrt(len(phases))
 
 
 @dataclass(frozen=True)
@@ -290,8 +343,7 @@ class KernelRule:
         """Scores of every class for every row of X (K x n)."""
         read = X[:, :] if self.fitted is not None else X[:, self.rows]
         plain = self.products(read.astype(np.float64, copy=False), self.fitted)
-        decision = self.coef @ self.space.centred(plain).T
-        return np.vstack([-decision, decision]) if len(decision) == 1 else decision
+        return class_scores(self.coef @ self.space.centred(plain).T)
 
     def probabilities(self, X: DataMatrix) -> FloatArray:
         """h(y|x) of the randomized rule for every row of X (K x n)."""

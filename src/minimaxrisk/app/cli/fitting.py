@@ -78,7 +78,7 @@ def fit_and_write(
     classifier: Any = MinimaxRiskClassifier(**settings, standardize=scale != "none")
     if is_ensemble:
         classifier = MinimaxRiskEnsembleClassifier(
-            classifier, n_jobs=wanted.n_jobs, random_state=settings["random_state"]
+            classifier, certify=True, n_jobs=wanted.n_jobs, random_state=settings["random_state"]
         )
     elif features is not None:
         classifier = choosing_radius(classifier, features, study, together, wanted)

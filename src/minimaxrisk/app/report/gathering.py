@@ -67,6 +67,7 @@ from minimaxrisk.estimators.prediction_sets import PredictionSets, decision_scor
 from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import (
+    CALIBRATED,
     CHOSEN_RADIUS,
     HISTORY,
     MEMBERS,
@@ -350,8 +351,8 @@ def _predicted_in_training(subject: Subject, folds: CrossValidatedError | None) 
     seen, classifier = subject.fit.X_transformed, subject.fit.model
     if folds is not None:
         return folds.left_out.decision.predict(decision_scores(classifier, seen))
-    # Members draw no labels.
-    rule = classifier if can(classifier, MEMBERS) else copy(classifier).set_params(deterministic=True)
+    # A calibrated decision draws no labels.
+    rule = classifier if can(classifier, CALIBRATED) else copy(classifier).set_params(deterministic=True)
     return np.searchsorted(classifier.classes_, rule.predict(seen))
 
 
