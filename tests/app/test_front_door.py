@@ -387,8 +387,8 @@ class TestSmallThings:
         assert caught[0].filename == __file__
 
     def test_parameters_by_position(self):
-        with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\('auto', coding='signed', radius=2\)\.$"):
-            MinimaxRiskClassifier("auto", "signed", radius=2)
+        with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\(2, solver='auto', coding='signed'\)\.$"):
+            MinimaxRiskClassifier(2, "auto", coding="signed")
         with pytest.raises(
             TypeError, match=r"after 'estimator' .*MinimaxRiskSelector\(None, max_features=5\)"
         ):

@@ -37,7 +37,7 @@ EXACT = {
 @pytest.mark.parametrize("radius", [0.3, 1.0])
 def test_attributes_hang_together(wide, solver, name, radius):
     X, y = wide
-    model = MinimaxRiskClassifier(solver, radius=radius, moderation=0).fit(X, y)
+    model = MinimaxRiskClassifier(solver=solver, radius=radius, moderation=0).fit(X, y)
     assert model.worst_case_error_ == pytest.approx(
         reference_risk(X, y, coding="one-hot", radius=radius), abs=1e-7
     )
@@ -166,7 +166,7 @@ def test_randomized_predictions_are_draws_from_predict_proba(wide):
 
 def test_stages_are_the_rules_of_the_iterations(wide):
     X, y = wide
-    model = MinimaxRiskClassifier(ConstraintGeneration(n_max=10, epsilon=1e-8)).fit(X, y)
+    model = MinimaxRiskClassifier(solver=ConstraintGeneration(n_max=10, epsilon=1e-8)).fit(X, y)
     stages = list(model.staged_predict_proba(X))
     assert len(stages) == model.n_iter_ > 3
     np.testing.assert_allclose(stages[-1], model.predict_proba(X), atol=1e-6)
@@ -182,7 +182,7 @@ def test_stages_are_the_rules_of_the_iterations(wide):
 
 def test_history_records(wide):
     X, y = wide
-    model = MinimaxRiskClassifier("constraint-generation").fit(X, y)
+    model = MinimaxRiskClassifier(solver="constraint-generation").fit(X, y)
     assert set(model.history_[0]) == {
         "iteration", "lower", "upper", "worst_case_error", "n_features", "n_added", "n_removed",
         "max_violation", "vertex", "n_pivots", "seconds",
@@ -209,7 +209,7 @@ def test_global_random_state_and_inputs_are_left_alone(wide):
     np.random.seed(5)  # noqa: NPY002
     X_before = X.copy()
     for initial in ("correlation", "first-order"):
-        MinimaxRiskClassifier(ConstraintGeneration(initial_features=initial)).fit(X, y)
+        MinimaxRiskClassifier(solver=ConstraintGeneration(initial_features=initial)).fit(X, y)
     np.testing.assert_array_equal(np.random.random_sample(3), expected)  # noqa: NPY002
     np.testing.assert_array_equal(X, X_before)
 

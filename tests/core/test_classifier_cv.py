@@ -456,7 +456,7 @@ def test_guarantees_take_it_and_a_hold_out_chooses_again(study):
             {"estimator": LogisticRegression()},
             "must be a MinimaxRiskClassifier or None, got LogisticRegression",
         ),
-        ({"estimator": MinimaxRiskClassifier(InteriorPoint(max_iter=0))}, "'max_iter' parameter"),
+        ({"estimator": MinimaxRiskClassifier(solver=InteriorPoint(max_iter=0))}, "'max_iter' parameter"),
         ({"estimator": MinimaxRiskClassifier(coding="both")}, "'coding' parameter"),
     ],
 )

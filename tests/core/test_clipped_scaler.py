@@ -47,7 +47,7 @@ def by_definition(column, limit=2.0):
 @pytest.mark.parametrize("limit", [0.5, 2, np.inf])
 def test_values_are_those_of_the_definition(heavy_tails, n, limit):
     X = np.hstack([heavy_tails[0], counts(41, 5, 0.3), np.full((41, 1), 7.0)])[:n]
-    found = ClippedScaler(limit).fit_transform(X)
+    found = ClippedScaler(limit=limit).fit_transform(X)
     assert np.allclose(found, np.column_stack([by_definition(x, limit) for x in X.T]), rtol=1e-12)
     assert np.abs(found).max() <= limit
 
@@ -128,7 +128,7 @@ def test_what_was_not_clipped_comes_back(heavy_tails, container):
 @pytest.mark.parametrize("limit", [0, -1.0, np.nan, None, "2", [2.0]])
 def test_bad_limits(limit):
     with pytest.raises(ValueError, match="'limit' parameter of ClippedScaler must be a float in the range"):
-        ClippedScaler(limit).fit(np.eye(3))
+        ClippedScaler(limit=limit).fit(np.eye(3))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -75,7 +75,7 @@ def interval(model, n, rows=slice(None)):
 def test_members_are_classifiers_on_their_parts(wide, marginal):
     """At a vertex, but for coefficients that are cleared: the rules of the classifier itself."""
     X, y = wide
-    estimator = MinimaxRiskClassifier("full-lp", radius=2.0, marginal=marginal)
+    estimator = MinimaxRiskClassifier(solver="full-lp", radius=2.0, marginal=marginal)
     model = ensemble(estimator).fit(X, y)
     for seen, member in zip(model.in_bag_, model.members_, strict=True):
         fitted = clone(estimator).fit(X[seen], y[seen])
@@ -504,7 +504,7 @@ def test_members_that_a_limit_ended_are_told(wide, solver, certify):
         ConvergenceWarning, match="6 of 6 members ended at a limit of estimator's solver, with"
     ):
         model = ensemble(
-            estimator=MinimaxRiskClassifier(solver), certify=certify, n_estimators=6, subsample=0.5
+            estimator=MinimaxRiskClassifier(solver=solver), certify=certify, n_estimators=6, subsample=0.5
         ).fit(X, y)
     if certify:
         assert verify(model, X, y).valid
@@ -512,7 +512,7 @@ def test_members_that_a_limit_ended_are_told(wide, solver, certify):
 
 def test_a_limit_that_is_not_reached_changes_nothing_and_is_not_told(wide):
     X, y = wide
-    limited = MinimaxRiskClassifier(InteriorPoint(max_seconds=1000.0))
+    limited = MinimaxRiskClassifier(solver=InteriorPoint(max_seconds=1000.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = ensemble(estimator=limited, certify=False, gap_tol=1e-9).fit(X, y)

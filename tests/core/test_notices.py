@@ -159,7 +159,7 @@ def test_folds_of_a_threshold_are_silent_and_the_last_fit_speaks():
 
 def test_one_warning_says_everything_and_filters_take_it_for_each():
     X, y = IRIS
-    short = MinimaxRiskClassifier(InteriorPoint(max_iter=1))
+    short = MinimaxRiskClassifier(solver=InteriorPoint(max_iter=1))
     (told,) = told_by(lambda: short.fit(X, y))
     for category in (ConvergenceWarning, UninformativeRadiusWarning):
         assert issubclass(told.category, category)

@@ -193,7 +193,7 @@ def test_fits_that_end_undecided_count_against_the_result(wide):
     X, y = wide
     test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
     assert test.n_no_larger == 0
-    few = MinimaxRiskClassifier(InteriorPoint(max_iter=3))
+    few = MinimaxRiskClassifier(solver=InteriorPoint(max_iter=3))
     sample = permutation_module._Sample.check(X, y, None, None, None)
     labellings = [
         (order, StoppingRule(1e-6)) for order in (np.arange(len(y)), *sample.labels.orders_of_rows(19, 0))

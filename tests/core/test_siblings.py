@@ -99,8 +99,8 @@ def test_weights_that_tell_the_label_are_told_wherever_labels_are_permuted():
 @pytest.mark.parametrize(
     "model",
     [
-        MinimaxRiskClassifier(InteriorPoint(max_iter=1)),
-        MinimaxRiskClassifier(InteriorPoint(max_seconds=1e-9)),
+        MinimaxRiskClassifier(solver=InteriorPoint(max_iter=1)),
+        MinimaxRiskClassifier(solver=InteriorPoint(max_seconds=1e-9)),
     ],
 )
 def test_a_permutation_test_tells_where_its_solver_stopped(model):

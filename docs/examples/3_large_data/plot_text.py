@@ -26,7 +26,7 @@ from minimaxrisk.exceptions import UninformativeRadiusWarning
 warnings.simplefilter("ignore", UninformativeRadiusWarning)
 text = make_text(5000, 30_000, random_state=0)
 X, y = text.data[:4000], text.target[:4000]
-model = MinimaxRiskClassifier("first-order", radius=2.0, gap_tol=1e-3).fit(X, y)
+model = MinimaxRiskClassifier(solver="first-order", radius=2.0, gap_tol=1e-3).fit(X, y)
 
 stored = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 print(f"{stored / 1e6:.1f} MB as a sparse table, {8 * np.prod(X.shape) / 1e6:,.0f} MB as a dense one")

@@ -80,7 +80,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"limit": [Interval(Real, 0, None, closed="right")]}
 
-    def __init__(self, limit: float = 2.0) -> None:
+    def __init__(self, *, limit: float = 2.0) -> None:
         self.limit = limit
 
     @fit_context(prefer_skip_nested_validation=True)
