@@ -5,21 +5,7 @@ __all__ = [
     "LargeFitWarning",
     "OutOfBagWarning",
     "UnderfitWarning",
-    "UninformativeRadiusWarning",
 ]
-
-
-class UninformativeRadiusWarning(UserWarning):
-    """A plain number as radius that is too small for all true means at once: R* is a score, not a bound.
-
-    With ``radius="bootstrap"`` R* is a bound; ``permutation_test`` shows what the score would be on noise. If
-    you want the score, silence the warning with
-    ``warnings.simplefilter("ignore", UninformativeRadiusWarning)``.
-
-    See Also
-    --------
-    MinimaxRiskClassifier : Its parameter ``radius`` explains the kinds of radii.
-    """
 
 
 class CoverageWarning(UserWarning):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -32,7 +30,6 @@ from minimaxrisk import (
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.estimators import classifier_cv
 from minimaxrisk.estimators.classifier_cv import last_smallest, within_one_standard_error
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import Certified
 from minimaxrisk.solvers import InteriorPoint
 from tests.folds import folds_of
@@ -377,17 +374,6 @@ def test_what_every_certified_fit_stores_is_there(study):
     assert "coverage_" in stored
     for name in stored:
         np.testing.assert_equal(getattr(model, name), getattr(model.estimator_, name))
-
-
-def test_one_warning_that_a_radius_chosen_by_labels_makes_a_score(study):
-    X, y = study
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2).fit(X, y)
-    assert [each.category for each in told] == [UninformativeRadiusWarning]
-    assert "the radius was chosen by the same samples, so worst_case_error_ is a score" in str(
-        told[0].message
-    )
 
 
 # ---- so many columns

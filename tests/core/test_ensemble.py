@@ -24,7 +24,7 @@ from minimaxrisk import (
     worst_case,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, InteriorPoint
 from problems import changed_a_little
 
@@ -446,19 +446,6 @@ def test_groups_that_make_no_sense(wide):
         ensemble().fit(X, y, groups=np.arange(39))
     with pytest.raises(ValueError, match="groups has no entry at position 3"):
         ensemble().fit(X, y, groups=[None if i == 3 else i for i in range(40)])
-
-
-def test_warnings_are_those_of_the_set(wide):
-    X, y = wide
-    with pytest.warns(
-        UninformativeRadiusWarning, match="300 features, 40 samples and the plain number 1"
-    ) as w:
-        ensemble().fit(X, y)
-    assert w[0].filename == __file__
-    assert len(w) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ensemble(certify=False).fit(X, y)
 
 
 # ---- as an estimator

@@ -10,9 +10,9 @@ from scipy import sparse, stats
 from sklearn.base import clone
 
 import reference
-from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector, verify
+from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import CoverageWarning, UnderfitWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import CoverageWarning, UnderfitWarning
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
@@ -253,11 +253,11 @@ def test_weights_that_are_no_counts_are_worth_fewer_samples(study):
 
 
 def test_whole_numbers_are_importance_where_a_probability_is_stated(study):
-    """And a notice says so; they are counts where R* is a score, or where the user says it."""
+    """And a notice says so; they are counts for a number as radius, or where the user says it."""
     X, y = study
     survey = np.random.default_rng(0).integers(500, 3000, 40)
     named, plain = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=1), MinimaxRiskClassifier(radius=5.0)
-    with pytest.warns(CoverageWarning, match=r"importance: 40 rows are 40 .* Pass weight_kind='counts'"):
+    with pytest.warns(CoverageWarning, match="importance"):
         guessed = clone(named).fit(X, y, sample_weight=survey)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CoverageWarning)
@@ -265,12 +265,8 @@ def test_whole_numbers_are_importance_where_a_probability_is_stated(study):
         counted = clone(named).set_params(weight_kind="counts").fit(X, y, sample_weight=survey)
     assert np.array_equal(guessed.lambda_, weighted.lambda_)
     assert counted.lambda_.max() < 0.1 * guessed.lambda_.max()
-    # A number that would cover as many samples as the weights say is a score, unless they are counts.
-    with pytest.warns(UninformativeRadiusWarning):
-        score = clone(plain).fit(X, y, sample_weight=survey)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        said = clone(plain).set_params(weight_kind="counts").fit(X, y, sample_weight=survey)
+    score = clone(plain).fit(X, y, sample_weight=survey)
+    said = clone(plain).set_params(weight_kind="counts").fit(X, y, sample_weight=survey)
     assert np.array_equal(score.lambda_, said.lambda_)
 
 
@@ -383,42 +379,6 @@ def test_typical_skewness_from_the_definition(coding):
     expected = np.sqrt(np.mean(cubes[0] * cubes[1] / spread**3))
     assert typical_skewness(seen[0]) == pytest.approx(expected, rel=1e-9)
     assert mean_kurtosis(seen[0]) == pytest.approx(np.mean(np.mean(scaled**4, axis=0)), rel=1e-9)
-
-
-def test_warning_about_a_plain_number(study, cancer):
-    X, y = study
-    with pytest.warns(
-        UninformativeRadiusWarning, match="150 features, 40 samples .*permutation_test"
-    ) as caught:
-        MinimaxRiskClassifier().fit(X, y)
-    assert caught[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", UnderfitWarning)
-        MinimaxRiskClassifier(radius="bootstrap").fit(X, y)
-        union = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=1).fit(X, y)
-        MinimaxRiskClassifier(radius=union.radius_).fit(X, y)
-        MinimaxRiskSelector().fit(X, y)
-        MinimaxRiskClassifier(radius=np.ones(151)).fit(X, y)
-    # Also where there are more samples than features.
-    with pytest.warns(UninformativeRadiusWarning, match="30 features, 569 samples"):
-        MinimaxRiskClassifier().fit(*cancer)
-
-
-def test_a_process_is_told_once_about_plain_numbers(study, monkeypatch):
-    X, y = study
-    monkeypatch.setattr("minimaxrisk._utils.notices._told", set())
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.resetwarnings()
-        for n in (40, 39, 38):
-            MinimaxRiskClassifier().fit(X[:n], y[:n])
-        MinimaxRiskClassifier(radius=2.0).fit(X, y)
-        assert [one.category for one in caught] == [UninformativeRadiusWarning]
-        # A filter of the user's is obeyed.
-        warnings.simplefilter("always", UserWarning)
-        for n in (40, 39, 38):
-            MinimaxRiskClassifier().fit(X[:n], y[:n])
-    assert len(caught) == 4
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

@@ -62,7 +62,6 @@ def test_errors_on_left_out_groups_need_no_radii_of_groups(name):
     assert sets.predict_set(X).shape == (60, len(np.unique(labels)))
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 def test_groups_that_a_fit_takes_reach_it():
     """Matched pairs of two classes: the differences within pairs decide, and not the samples."""
     model = MinimaxRiskClassifier()
@@ -113,7 +112,6 @@ def test_a_permutation_test_tells_where_its_solver_stopped(model):
     assert found.gap_tol == 1e-3
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 def test_the_confidence_of_sets_may_be_set_after_the_fit_and_is_checked():
     sets = PredictionSets(MinimaxRiskClassifier(), random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1, got nan"):
@@ -122,7 +120,6 @@ def test_the_confidence_of_sets_may_be_set_after_the_fit_and_is_checked():
         assert sets.set_params(confidence=0.99).predict_set(X).all()
 
 
-@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
 def test_a_cohort_of_which_no_label_is_known_is_refused():
     model = MinimaxRiskClassifier().fit(X, Y)
     labels, groups = np.array([0, 5, 5, 5, 0, 6, 6, 6]), np.repeat([0, 1], 4)

@@ -265,14 +265,12 @@ def test_moments_at_hand_are_not_computed_again(data):
 
 
 def test_rules_by_name():
-    def rule(radius, **more):
+    def rule(radius):
         options = {"confidence": 0.9, "n_bootstrap": 70, "standardize": False, "moderation": 2.0}
-        return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3, **more)
+        return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3)
 
     assert rule("bootstrap") == MultiplierBootstrap(0.9, 70, 3)
-    assert rule(2) == Multiple(2.0, 0.9, moderation=2.0)
-    # Where nobody reads whether it covers.
-    assert rule(2, is_checked=False) == Multiple(2.0, None, moderation=2.0)
+    assert rule(2) == Multiple(2.0, 2.0)
     lam = np.ones(3)
     given = rule(lam)
     assert isinstance(given, GivenRadii)
@@ -288,7 +286,6 @@ def test_without_draws_radii_are_those_of_the_union_bound(sample):
     np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
     expected = multiples_of_standard_errors(sample, found.factors, intercept_level=0.99)
     np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
-    assert found.covers
     assert found.remarks == ()
 
 
@@ -303,44 +300,6 @@ def test_without_draws_remarks_are_those_of_the_union_bound(sample, monkeypatch)
     assert asked == [(sample, union_bound_tail(sample, 0.91))]
 
 
-def test_a_factor_covers_from_the_union_bound_on(sample):
-    level, _ = split_level(0.9, has_intercept=True)
-    needed = float(union_factors(sample, level).max())
-    assert Multiple(needed, 0.9).radii(sample).covers
-    assert not Multiple(np.nextafter(needed, 0.0), 0.9).radii(sample).covers
-    assert not Multiple(needed).radii(sample).covers
-    found = Multiple(needed, 0.9, 0.99).radii(sample)
-    assert found.factor == needed
-    np.testing.assert_array_equal(
-        found.lam, multiples_of_standard_errors(sample, needed, intercept_level=0.99)
-    )
-    by_block = Multiple(union_factors(sample, level), 0.9).radii(sample)
-    assert by_block.covers
-    expected = multiples_of_standard_errors(sample, by_block.factors)
-    np.testing.assert_array_equal(by_block.lam, expected)
-
-
-def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
-    X, labels = data
-    two = sample_of(X[[labels.argmin(), labels.argmax()]], np.array([0, 1]))
-    assert not Multiple(1e9, 0.9).radii(two).covers
-    three = sample_of(X[:3], np.array([0, 1, 1]))
-    assert three.n_left == 1.0
-    assert Multiple(1e9, 0.9).radii(three).covers
-
-
-def test_a_factor_that_is_larger_than_needed_makes_what_is_broken_no_worse(monkeypatch, sample):
-    level, asked = split_level(0.9, has_intercept=True)[0], []
-    needed = float(union_factors(sample, level).max())
-    monkeypatch.setattr(
-        "minimaxrisk.uncertainty.rules.broken_assumptions",
-        lambda of, tail: asked.append((of, tail)) or ("broken",),
-    )
-    assert Multiple(10.0 * needed, 0.9).radii(sample).remarks == ("broken",)
-    assert asked == [(sample, union_bound_tail(sample, level))]
-    assert Multiple(0.5 * needed, 0.9).radii(sample).remarks == ()
-
-
 def test_given_radii(data):
     X, labels = data
     sample = sample_of(X, labels, coding="one-hot", standardize=False)
@@ -348,7 +307,7 @@ def test_given_radii(data):
     found = GivenRadii(row, True).radii(sample)
     assert found.lam.dtype == np.float64
     np.testing.assert_array_equal(found.lam, [[SMALLEST_RADIUS, 1, 2, 3, 4, 5, 6]] * 2)
-    assert (found.factor, found.remarks, found.covers) == (None, (), False)
+    assert (found.factor, found.remarks) == (None, ())
     outer = GivenRadii(np.stack([row, 2.0 * row]), False).radii(sample).lam
     size = np.append(1.0, np.sqrt(np.mean(X**2, axis=0)))
     np.testing.assert_allclose(outer[:, 1:], (np.stack([row, 2.0 * row]) / size)[:, 1:], rtol=1e-12)
@@ -449,7 +408,7 @@ def test_labellings_share_their_draws(data, monkeypatch):
     np.testing.assert_allclose(shared.radii(sample).lam, rule.radii(sample).lam, rtol=1e-10)
     with monkeypatch.context() as patch:
         patch.delattr(MultiplierBootstrap, "_cosines")
-        assert shared.radii(sample).covers
+        assert shared.radii(sample).factor is not None
     # Another labelling of the same instances: multipliers that its codes turn round, by the definition.
     other = sample_of(X, np.random.default_rng(0).permutation(labels))
     code = other.coding.matrix[0] @ (other.units.p_hat > 0.0)
@@ -521,7 +480,6 @@ def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
     tail = stats.t.sf(0.1 * np.sqrt(7.0) / np.sqrt(0.99), 7)
     np.testing.assert_allclose(found.factors, sample.student_factors(tail), rtol=1e-12)
     np.testing.assert_array_equal(found.lam, multiples_of_standard_errors(sample, found.factors))
-    assert found.covers
     whole = sample_of(X, np.arange(N) % 2)
     found = MultiplierBootstrap(0.9, 100, 0).radii(whole)
     np.testing.assert_allclose(

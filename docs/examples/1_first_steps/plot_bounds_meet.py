@@ -16,16 +16,12 @@ it before, both are still true.
 # a plain number here: we look at solvers, and take the worst-case error as a score. A warning would remind us
 # of that.
 
-import warnings
-
 import matplotlib.pyplot as plt
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.solvers import ConstraintGeneration
 
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 study = make_expression(n_samples=120, n_features=3000, effect=1.2, random_state=0)
 X, y = study.data, study.target
 solvers = {

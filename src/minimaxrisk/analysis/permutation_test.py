@@ -354,7 +354,7 @@ class _Relabelling:
             groups=sample.labels.groups,
         )
         kind = checked._set_kind
-        rule = kind.radius_rule(checked, radius_seed_of(checked), is_checked=False)
+        rule = kind.radius_rule(checked, radius_seed_of(checked))
         with suitable_threads(len(data.labels)):
             if fit is not None and fit._has_posed(data):
                 posed = fit.posed_by_parameters.with_radii(rule)

@@ -63,8 +63,9 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     ----------
     radius : float, "bootstrap" or array-like, default=1.0
         How the confidence radii are set. A number is the factor s; the paper takes 1. A larger one gives a
-        larger uncertainty set, a larger R* and fewer selected features. An ``UninformativeRadiusWarning``
-        says if it is too small to hold all true means at once.
+        larger uncertainty set, a larger R* and fewer selected features. No confidence
+        goes with a number: R* then ranks models and features, but it is not a bound on the error, and can be
+        small even if labels are noise. ``permutation_test`` shows how small.
 
         ``"bootstrap"`` chooses s such that all true means lie within the radii at once with probability
         ``confidence``, by a Gaussian multiplier bootstrap of the largest deviation, which adapts to
@@ -175,7 +176,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         The seed of the draws of ``radius="bootstrap"``, with which ``verify`` repeats them.
     coverage_ : float or None
         The probability with which all true means lie within the radii, as far as the named rule's assumptions
-        hold; None where ``radius`` is no name.
+        hold. None if ``radius`` is not a name: ``worst_case_error_`` is then not a bound on the error.
     coverage_remarks_ : tuple of str
         What the sample visibly breaks of these assumptions, as told by ``CoverageWarning``.
     coding_ : str
@@ -369,8 +370,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
         Warns
         -----
-        UninformativeRadiusWarning
-            If ``radius`` is a number with which R* is a score and not a bound on the error.
         CoverageWarning
             If the sample visibly breaks what a named radius rule assumes.
         LargeFitWarning

@@ -17,7 +17,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import counted, is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk._utils.notices import is_silenced, one_warning, silenced, warn
+from minimaxrisk._utils.notices import is_silenced, one_warning, silenced
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import take_rows
@@ -32,13 +32,12 @@ from minimaxrisk.engines.radius_path.radii import (
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import (
     CURVED,
-    SCORE,
     start_over,
     warn_about_lost_classes,
     warn_about_work,
 )
 from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
-from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.posed_fit import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
@@ -121,7 +120,6 @@ FOLD_GAP_OF_SEVERAL = 1e-4
 TIE = 1e-12
 
 WHOSE = " of estimator"  # the parameters that advice names
-CHOSEN_BY_LABELS = f"the radius was chosen by the same samples, so {SCORE}"
 
 
 @dataclass(frozen=True)
@@ -492,13 +490,12 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             radius = self._by_losses(results)
         fitted = estimator.set_params(radius=radius, callback=callback)
         # About a number that the caller did not choose, what was said before, and parameters of another.
-        with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
+        with silenced(LargeFitWarning, UnderfitWarning):
             fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
         if not is_silenced(UnderfitWarning):
             learned = sample.checked_by(fitted)
             predicted = predicted_classes(fitted._fitted_rule(), learned.X)
             warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
-        warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)
         self.estimator_ = fitted
         self.cv_results_ = results

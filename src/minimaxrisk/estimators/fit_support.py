@@ -28,19 +28,12 @@ from minimaxrisk.exceptions import (
     CoverageWarning,
     LargeFitWarning,
     UnderfitWarning,
-    UninformativeRadiusWarning,
 )
 from minimaxrisk.matrices.dense import is_copied
 from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.solvers import settings_of
 from minimaxrisk.uncertainty.radius import Radii
-
-SCORE = (
-    "worst_case_error_ is a score and not a bound on the error: it can be small even if the labels are pure "
-    "noise. Use radius='bootstrap' for a bound, or minimaxrisk.permutation_test to see what noise would "
-    "score."
-)
 
 
 def radius_seed_of(model: Any) -> int:
@@ -57,29 +50,21 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
     return replace(settings, gap_tol=model.gap_tol, first_order_gap_tol=model.gap_tol, is_gap_given=True)
 
 
-def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radii: Radii) -> None:
-    """What a caller should know about the radii of the set that a bound is about."""
+def warn_about_radius(parameters: Any, data: TrainingData, radii: Radii) -> None:
+    """Warn if the sample breaks what a named radius rule assumes, or the meaning of weights was guessed."""
     for remark in radii.remarks:
         warn(f"{remark}.", CoverageWarning)
-    radius, weights = parameters.radius, data.weights[data.weights > 0]
-    n_samples, is_named = len(weights), isinstance(radius, str)
-    is_guessed = parameters.weight_kind == "auto" and data.groups is None
-    if is_named and is_guessed and data.counts is not None and _could_be_counts(data, parameters):
+    weights = data.weights[data.weights > 0]
+    # Class weights are not counts of samples.
+    are_whole = (weights == np.rint(weights)).all() and weights.max() > 1.0
+    could_be_counts = parameters.class_weight is None and are_whole
+    is_guessed = parameters.weight_kind == "auto" and data.groups is None and data.counts is not None
+    if isinstance(parameters.radius, str) and is_guessed and could_be_counts:
         warn(
-            f"sample_weight holds whole numbers, which are taken for importance: {n_samples} rows are "
-            f"{n_samples} samples at most. Pass weight_kind='counts' if a weight says how many independent "
+            f"sample_weight holds whole numbers, which are taken for importance: {len(weights)} rows are at "
+            f"most {len(weights)} samples. Pass weight_kind='counts' if a weight says how many independent "
             "samples a row stands for, or weight_kind='importance' to silence this.",
             CoverageWarning,
-        )
-    # Where rows were taken for several samples each, a number covers only if the user says that they are.
-    n_counted = float((data.weights if data.counts is None else data.counts).sum())
-    is_enlarged = is_guessed and n_counted > n_samples
-    if np.ndim(radius) == 0 and not is_named and (is_enlarged or not radii.covers):
-        warn(
-            f"with {n_features} features, {n_samples} samples and the plain number "
-            f"{radius:g} as radius, {SCORE}",
-            UninformativeRadiusWarning,
-            once=True,
         )
 
 
@@ -108,13 +93,6 @@ def warn_about_lost_classes(
     is_rare = len(lost) > 0 and bool(of_class[lost].max() < 0.5 * of_class.mean())
     tries = [f"class_weight='balanced'{whose}"] * is_rare + remedies
     warn(f"on the training data the model {outcome}; try {' or '.join(tries)}.", UnderfitWarning)
-
-
-def _could_be_counts(data: TrainingData, parameters: Any) -> bool:
-    """Whether weights, class weights apart, are whole numbers and not all alike 1."""
-    weights = data.weights[data.weights > 0]
-    are_whole = bool((weights == np.rint(weights)).all())
-    return parameters.class_weight is None and are_whole and bool(weights.max() > 1.0)
 
 
 def start_over(estimator: Any, checked: Any) -> None:

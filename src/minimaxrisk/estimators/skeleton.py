@@ -64,7 +64,7 @@ class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
         """Say what the caller should know about the outcome."""
         if self._has_proof:
-            warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)
+            warn_about_radius(self._parameters_of_set(), data, posed.radii)
         if solved.remark:
             warn(f"{solved.remark}.", ConvergenceWarning)
 

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minimaxrisk.exceptions import UninformativeRadiusWarning
-
 if TYPE_CHECKING:
     from minimaxrisk.checks.findings import Finding
 
@@ -137,8 +135,6 @@ class Console:
         """Warnings of the library are notes of the command."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            # The result itself says what a radius is worth.
-            warnings.simplefilter("ignore", UninformativeRadiusWarning)
             yield
         for warning in caught:
             # Warnings of other packages are for developers.

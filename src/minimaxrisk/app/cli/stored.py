@@ -191,6 +191,8 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
         bounded = "worst-case error" if can(saved.classifier, MEMBERS) else "R*"
         interval = f"{lower} <= {bounded} <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
+        if certificate.coverage is None:
+            typer.echo("R* is a score, not a bound on the error rate: no confidence is stated for the radii.")
         if saved.scaler is not None:
             typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")
     else:
