@@ -9,9 +9,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
@@ -20,7 +23,7 @@ from minimaxrisk import (
     MinimaxRiskKernelClassifier,
     verify,
 )
-from minimaxrisk.exceptions import CoverageWarning
+from minimaxrisk.exceptions import CoverageWarning, FarFromZeroWarning, FewSamplesWarning
 from problems import without_forecast
 
 CERTIFIED = [
@@ -77,6 +80,46 @@ def test_a_radius_that_covers_has_a_coverage(model, noise):
     certificate = verify(covering, *noise)
     assert (certificate.coverage, covering.coverage_) == (0.95, 0.95)
     assert str(certificate) != str(replace(certificate, coverage=None))
+
+
+@pytest.mark.parametrize("model", CERTIFIED, ids=named)
+def test_classes_with_one_sample_are_named(model, noise):
+    def told(y, **more):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            clone(model).fit(X[: len(y)], y, **more)
+        found = [each for each in found if issubclass(each.category, FewSamplesWarning)]
+        assert all(each.category.code == "few-samples" for each in found)
+        return [
+            re.findall(r"'(\w)'", re.search("class(es)? [^;]* ha(s|ve) a single", str(each.message))[0])
+            for each in found
+        ]
+
+    X, y = noise[0], np.array(list("abc" * 13 + "d"))
+    assert told(y) == [["d"]]
+    if "cv" not in model.get_params():  # two samples cannot be cross-validated
+        assert told(np.array(["a", "b"])) == [["a", "b"]]
+    assert told(y[:39]) == []
+    # A row of weight 2 is two samples, and two rows of a group are no more than one.
+    assert told(y, sample_weight=np.where(y == "d", 2.0, 1.0)) == []
+    assert told(y[:39], groups=np.where(y[:39] == "c", 99, np.arange(39))) == [["c"]]
+
+
+@pytest.mark.parametrize("model", CERTIFIED, ids=named)
+@pytest.mark.parametrize("deviations", [0.0, 1e5, 1e8, 1e9, 1e13])
+def test_a_fit_that_verify_rejects_has_warned_of_columns_far_from_zero(model, noise, deviations):
+    """As dates in nanoseconds, and identifiers; beyond 1e15 deviations a column counts as constant."""
+    (X, y), used = noise, np.arange(3)
+    X = X + 3.0 * y[:, None] * np.isin(np.arange(60), used)
+    X[:, used] += deviations * X[:, used].std(axis=0)
+    fitted = clone(model)
+    told = told_by(lambda: fitted.fit(pd.DataFrame(X).add_prefix("date"), y), FarFromZeroWarning)
+    if deviations == 0.0:
+        assert not told
+    assert verify(fitted, pd.DataFrame(X).add_prefix("date"), y).valid or "'date0'" in told[0]
+    scaled = make_pipeline(StandardScaler(), clone(model))
+    assert not told_by(lambda: scaled.fit(X, y), FarFromZeroWarning)
+    assert verify(scaled, X, y).valid
 
 
 @pytest.mark.parametrize("model", WITH_RULES, ids=named)

@@ -20,6 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk.exceptions import (
     CoverageWarning,
+    FarFromZeroWarning,
+    FewSamplesWarning,
     LargeFitWarning,
     OutOfBagWarning,
     UnderfitWarning,
@@ -42,7 +44,14 @@ MANY_FITS_BY_NAME = ("_fit_and_score_over_thresholds",)
 # What cross-validates the model that the user has, if the user calls it: one of its folds speaks for all.
 CROSS_VALIDATIONS = ("cross_validate", "cross_val_predict", "cross_val_score")
 FIT_ON_FOLD = ("_fit_and_score", "_fit_and_predict")
-ABOUT_FITS = (CoverageWarning, ConvergenceWarning, OutOfBagWarning, UnderfitWarning)
+ABOUT_FITS = (
+    CoverageWarning,
+    ConvergenceWarning,
+    FarFromZeroWarning,
+    FewSamplesWarning,
+    OutOfBagWarning,
+    UnderfitWarning,
+)
 
 Remark = tuple[str, type[Warning]]
 

@@ -26,6 +26,8 @@ from minimaxrisk.engines.cost import RATES, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor
 from minimaxrisk.exceptions import (
     CoverageWarning,
+    FarFromZeroWarning,
+    FewSamplesWarning,
     LargeFitWarning,
     UnderfitWarning,
 )
@@ -68,6 +70,37 @@ def warn_about_radius(parameters: Any, data: TrainingData, radii: Radii) -> None
         )
 
 
+def warn_about_single_samples(data: TrainingData) -> None:
+    """Warn if a class has a single sample, or a single group."""
+    used = np.flatnonzero(data.weights)
+    units = used if data.groups is None else data.groups[used]
+    n_units = np.array([len(np.unique(units[data.labels[used] == k])) for k in range(len(data.classes))])
+    counts = data.weights if data.counts is None else data.counts
+    # A row of weight 2 may stand for two samples.
+    n_samples = n_units if data.groups is not None else np.bincount(data.labels, counts)
+    single = data.classes[(n_units == 1) & (n_samples <= 1.0)]
+    if len(single):
+        kind = "sample" if data.groups is None else "group"
+        whose = f"class {listed(single)} has" if len(single) == 1 else f"classes {listed(single)} each have"
+        warn(
+            f"{whose} a single {kind}, so that predictions of this class are unreliable; add {kind}s, or "
+            "leave the class out.",
+            FewSamplesWarning,
+        )
+
+
+def warn_about_far_columns(estimator: Any, columns: IntArray) -> None:
+    """Warn about columns in which a rule in the units of the caller loses digits."""
+    if len(columns):
+        names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))[columns]
+        warn(
+            "the model uses columns that are far from zero compared with their spread, such as dates or "
+            f"identifiers: {listed(names)}. Predictions lose digits, and verify may reject them. Subtract a "
+            "constant (StandardScaler), or leave these columns out.",
+            FarFromZeroWarning,
+        )
+
+
 CURVED = "MinimaxRiskKernelClassifier(kernel='rbf')"  # finds classes that no linear rule separates
 
 
@@ -82,12 +115,14 @@ def warn_about_lost_classes(
     labels, predicted, weights = data.labels[used], predicted[used], data.weights[used]
     of_class = np.bincount(labels, weights, minlength=n_classes)
     lost = np.flatnonzero(np.bincount(predicted, minlength=n_classes) == 0)
+    most = np.flatnonzero(of_class == of_class.max())
     if len(lost) == n_classes - 1:
         outcome = f"predicts {listed(data.classes[predicted[:1]])} for every sample"
     elif len(lost):
         outcome = f"never predicts {listed(data.classes[lost])}"
     elif weights[labels == predicted].sum() <= of_class.max():
-        outcome = f"is no better than {listed(data.classes[[of_class.argmax()]])} for every sample"
+        name = listed(data.classes[most]) if len(most) == 1 else "any one of the most common classes"
+        outcome = f"is no better than {name} for every sample"
     else:
         return
     is_rare = len(lost) > 0 and bool(of_class[lost].max() < 0.5 * of_class.mean())

@@ -148,6 +148,7 @@ ADVICE = {
     "MinimaxRiskKernelClassifier(": "(in Python) MinimaxRiskKernelClassifier(",
     "a number as radius": "--radius 1",
     "a smaller radius": "a smaller --radius",
+    "leave the class out": "leave the class out (of the table, or of the file of --labels)",
     "rule='best'": "--features best",
     "minimaxrisk.permutation_test": "--permutations 199",
 }

@@ -373,6 +373,8 @@ def about_confusion(findings: Findings) -> str:
     np.fill_diagonal(counts, 0)
     if not counts.any():
         return "No left-out sample was misclassified."
+    if np.count_nonzero(counts == counts.max()) > 1:
+        return "Two or more kinds of mistakes are equally common."
     own, named = (int(k) for k in np.unravel_index(int(np.argmax(counts)), counts.shape))
     data = findings.data
     return (
