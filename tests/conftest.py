@@ -29,8 +29,9 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     runs_tests = hasattr(config, "workerinput") or not config.getoption("numprocesses", None)
     if runs_tests:
-        # Few tests are about classes that a rule loses, and these ask for the warning.
-        config.addinivalue_line("filterwarnings", "ignore::minimaxrisk.exceptions.UnderfitWarning")
+        # Few tests are about small classes or classes that a rule loses, and these ask for the warning.
+        for name in ("FewSamplesWarning", "UnderfitWarning"):
+            config.addinivalue_line("filterwarnings", f"ignore::minimaxrisk.exceptions.{name}")
 
 
 # Their tests share what takes seconds to set up: a browser, a cluster, processes, runs of experiments.

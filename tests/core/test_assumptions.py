@@ -21,11 +21,11 @@ from minimaxrisk import MinimaxRiskClassifier, error_bound
 from minimaxrisk._utils.row_digests import TO_HALF, row_digests
 from minimaxrisk._utils.stored_tables import StoredArray, Table
 from minimaxrisk.samples import equal_rows
+from minimaxrisk.samples.columns import canonical
 from minimaxrisk.samples.equal_rows import duplicate_rows
 from minimaxrisk.samples.exchangeability import (
     reason_against_independence,
 )
-from minimaxrisk.samples.validation import canonical
 
 
 def test_replicates_without_groups_leave_no_probability():

@@ -358,7 +358,7 @@ def test_no_warning_about_the_radius_and_a_bar_if_asked_for(noise, capsys):
             "permutation_test is not supported for LogisticRegression; pass a MinimaxRiskClassifier",
         ),
         ({"estimator": MinimaxRiskClassifier(radius=-1)}, "radius"),
-        ({"sample_weight": -np.ones(30)}, "must not be negative"),
+        ({"sample_weight": -np.ones(30)}, "Negative values"),
     ],
 )
 def test_bad_input(noise, changes, message):

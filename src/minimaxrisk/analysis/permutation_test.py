@@ -44,8 +44,9 @@ from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, Estimator, can, chec
 from minimaxrisk.guarantees.posed_fit import PosedFit, as_posed_fit, is_label_free, weight_kind_of
 from minimaxrisk.samples.independent_units import weights_follow_labels
 from minimaxrisk.samples.label_permutations import ExchangeableLabels
+from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.parts import part_for
-from minimaxrisk.samples.validation import TrainingData, check_labels, check_training_data
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 
 def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:

@@ -45,7 +45,8 @@ from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
-from minimaxrisk.samples.validation import TrainingData, check_new_data
+from minimaxrisk.samples.columns import check_new_data
+from minimaxrisk.samples.validation import TrainingData
 
 
 @parameters_by_keyword

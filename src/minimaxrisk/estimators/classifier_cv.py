@@ -45,11 +45,8 @@ from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.folds import Fold, folds_of_cv
-from minimaxrisk.samples.validation import (
-    TrainingData,
-    check_training_data,
-    codes_of_groups,
-)
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 from minimaxrisk.uncertainty.rules import Multiple
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arrays import FloatArray, IntArray, refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.matrices.dense import column_blocks
-from minimaxrisk.samples.validation import readable
+from minimaxrisk.samples.columns import readable
 
 # The standard deviation of a normal variable over its median absolute deviation.
 NORMAL = 1.4826

@@ -21,7 +21,7 @@ from minimaxrisk._utils.notices import silenced, warn
 from minimaxrisk._utils.stored_tables import not_finite
 from minimaxrisk.guarantees.certified import ColumnRule, FittedRule
 from minimaxrisk.problem.rule import KernelRule, LinearRule, arg_max
-from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
+from minimaxrisk.samples.columns import check_description, check_new_data, first_not_finite
 
 # What to compute from a rule, the classes and validated instances.
 Output: TypeAlias = Callable[[FittedRule, np.ndarray, DataMatrix], np.ndarray]

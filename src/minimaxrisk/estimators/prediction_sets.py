@@ -36,14 +36,11 @@ from minimaxrisk.guarantees.left_out import (
     weights_of_units,
 )
 from minimaxrisk.guarantees.posed_fit import is_label_free
+from minimaxrisk.samples.columns import check_new_data
 from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_each_fold
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import check_labels, positions_of_labels
 from minimaxrisk.samples.parts import groups_for_fit
-from minimaxrisk.samples.validation import (
-    check_labels,
-    check_new_data,
-    codes_of_groups,
-    positions_of_labels,
-)
 
 SCORES = ("decision_function", "predict_proba")
 

@@ -20,13 +20,7 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray, dense_co
 from minimaxrisk._utils.dask_arrays import computed, is_dask_array
 from minimaxrisk._utils.row_digests import rounded, row_digests
 from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map
-from minimaxrisk.samples.validation import (
-    are_numbers,
-    as_floats,
-    canonical,
-    columns_by_name,
-    columns_of_frame,
-)
+from minimaxrisk.samples.columns import are_numbers, as_floats, canonical, columns_by_name, columns_of_frame
 
 CHANCE = 1e-6  # duplicates are reported if any match in the table is less probable than this
 MOST_COLUMNS, MOST_ROWS = 500, 200  # from which the probability of a match is estimated
