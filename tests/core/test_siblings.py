@@ -5,11 +5,8 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, LeaveOneOut
-from sklearn.svm import LinearSVC
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
@@ -18,7 +15,6 @@ from minimaxrisk import (
     PredictionSets,
     compare,
     error_bound,
-    evaluate,
     permutation_test,
 )
 from minimaxrisk.analysis.cross_validation import cross_validated_error
@@ -71,15 +67,6 @@ def test_groups_that_a_fit_takes_reach_it():
     assert not np.array_equal(paired, unpaired)
 
 
-@pytest.mark.parametrize("cv", [LeaveOneOut(), KFold(40)])
-@pytest.mark.parametrize("rule", ["best", "one-se"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_a_score_that_is_no_number_is_refused(cv, rule):
-    model = MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=cv, rule=rule, scoring="roc_auc")
-    with pytest.raises(ValueError, match=r"scoring='roc_auc' is not a number on fold \d+, which has"):
-        model.fit(X, Y)
-
-
 def test_a_class_of_a_single_group_cannot_be_left_out():
     groups = np.r_[np.zeros(20), np.arange(1, 41)]
     labels = np.where(groups == 0, "rare", "common")
@@ -118,51 +105,3 @@ def test_the_confidence_of_sets_may_be_set_after_the_fit_and_is_checked():
         sets.set_params(confidence=float("nan")).predict_set(X)
     with pytest.warns(UserWarning, match="at confidence 0.99 a class needs 99 samples"):
         assert sets.set_params(confidence=0.99).predict_set(X).all()
-
-
-def test_a_cohort_of_which_no_label_is_known_is_refused():
-    model = MinimaxRiskClassifier().fit(X, Y)
-    labels, groups = np.array([0, 5, 5, 5, 0, 6, 6, 6]), np.repeat([0, 1], 4)
-    with pytest.raises(ValueError, match=r"knows none of these labels: .* and the samples have '5', '6'"):
-        evaluate(model, X[::-1][:8], labels, groups=groups)  # of each group one is drawn
-    with pytest.raises(ValueError, match=r"its classes are '0', '1' \(int, not str\)"):
-        evaluate(model, X[::-1], Y.astype(str))
-    found = evaluate(model, X[:2] + 0.1, Y[:2], groups=[0, 0], confidence=1e-5)
-    assert found.statement.startswith("On 1 sample (one of each of 1 group) this model errs on ")
-
-
-def test_names_of_classifiers_need_not_be_text_and_rows_may_be_lists():
-    found = compare({1: LinearSVC(), 2: LinearSVC(C=0.1)}, X, Y)
-    assert str(found).splitlines()[1].startswith("1 ")
-    fitted = MinimaxRiskClassifier(radius="bootstrap").fit(X, Y)
-    as_array = cross_validated_error(fitted, X, Y, n_folds=3)
-    as_lists = cross_validated_error(fitted, X.tolist(), Y, n_folds=3)
-    np.testing.assert_array_equal(as_array.fold_errors, as_lists.fold_errors)
-
-
-FRAME = pd.DataFrame(X, index=[f"S{i}" for i in range(60)])
-LABELS = pd.Series(Y, index=FRAME.index)
-OTHER_ORDER = pd.Series(np.repeat(np.arange(30), 2), index=FRAME.index[::-1])
-GIVEN_GROUPS = {
-    "fit": lambda model: model.fit(FRAME, LABELS, groups=OTHER_ORDER),
-    "sets": lambda model: PredictionSets(model).fit(FRAME, LABELS, groups=OTHER_ORDER),
-    "compare": lambda model: compare({"ours": model}, FRAME, LABELS, groups=OTHER_ORDER),
-    "error_bound": lambda model: error_bound(model, FRAME, LABELS, groups=OTHER_ORDER),
-    "evaluate": lambda model: evaluate(model.fit(X, Y), FRAME, LABELS, groups=OTHER_ORDER),
-    "permutation_test": lambda model: permutation_test(model, FRAME, LABELS, 3, groups=OTHER_ORDER),
-    "cross_validated_error": lambda model: cross_validated_error(
-        model.fit(X, Y), FRAME, LABELS, groups=OTHER_ORDER
-    ),
-}
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", GIVEN_GROUPS)
-def test_groups_in_another_order_are_refused(name):
-    with pytest.raises(ValueError, match="groups has the index of X in another order, such as 'S59'"):
-        GIVEN_GROUPS[name](MinimaxRiskClassifier())
-
-
-def test_strata_in_another_order_are_refused():
-    with pytest.raises(ValueError, match="strata has the index of X in another order"):
-        permutation_test(MinimaxRiskClassifier(), FRAME, LABELS, 3, strata=OTHER_ORDER % 2)

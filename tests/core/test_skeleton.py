@@ -6,7 +6,6 @@ import logging
 import re
 import warnings
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -226,12 +225,3 @@ def test_members_do_not_depend_on_whether_their_average_is_certified(noise):
     assert with_proof.n_features_selected_ > 0
     for one, other in zip(with_proof.members_, without.members_, strict=True):
         np.testing.assert_array_equal(one.full_coef, other.full_coef)
-
-
-def test_bounds_are_stored_in_order_and_below_one():
-    model, as_they_are = MinimaxRiskClassifier(), SimpleNamespace(to_rows=lambda distribution: distribution)
-    posed = SimpleNamespace(instances=as_they_are)
-    model._store_bounds(posed, SimpleNamespace(upper=1.5, lower=1.1, distribution=None))
-    assert (model.worst_case_error_, model.worst_case_error_lower_, model.optimality_gap_) == (1.0, 1.0, 0.0)
-    model._store_history(SimpleNamespace(solver="full LP", converged=False, history=()))
-    assert (model.n_iter_, model.history_) == (0, [])
