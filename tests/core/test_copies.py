@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.samples.near_rows import near_copies
+from minimaxrisk.samples.copies import near_copies
 
 LABELS = np.repeat([0, 1], 20)
 

@@ -24,7 +24,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.posed_fit import check_classes
 from minimaxrisk.samples.columns import check_table, columns_of_frame, readable
-from minimaxrisk.samples.equal_rows import numbers_of
+from minimaxrisk.samples.copies import numbers_of
 from minimaxrisk.samples.groups import codes_of_groups
 from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.validation import check_training_data

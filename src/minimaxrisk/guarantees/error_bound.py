@@ -33,7 +33,7 @@ from minimaxrisk.guarantees.certified import PROOF, Estimator, can, unwrapped
 from minimaxrisk.guarantees.counting import one_of_each
 from minimaxrisk.guarantees.limits import buehler_limit, clopper_pearson_limit, limit_of_mean_rate
 from minimaxrisk.guarantees.statement import ClassLimit, ErrorBound, without_probability
-from minimaxrisk.samples.exchangeability import reason_against_independence
+from minimaxrisk.samples.copies import reason_against_independence
 from minimaxrisk.samples.groups import codes_of_groups
 from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.parts import fit_on_rows, is_pairwise

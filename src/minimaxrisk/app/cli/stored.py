@@ -23,7 +23,7 @@ from minimaxrisk.app.storage import SavedModel, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
 from minimaxrisk.guarantees.posed_fit import PosedFit
 from minimaxrisk.guarantees.verification import verify
-from minimaxrisk.samples.equal_rows import duplicate_rows, groups_with_duplicates
+from minimaxrisk.samples.copies import duplicate_rows, groups_with_duplicates
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
 MOST_NAMED = 5  # samples, columns or labels in a message
