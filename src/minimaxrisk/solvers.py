@@ -92,7 +92,7 @@ class InteriorPoint(_Iterative):
     >>> from minimaxrisk.datasets import make_expression
     >>> from minimaxrisk.solvers import InteriorPoint
     >>> study = make_expression(40, 500, effect=1.5, random_state=0)
-    >>> model = MinimaxRiskClassifier(InteriorPoint(max_seconds=60)).fit(study.data, study.target)
+    >>> model = MinimaxRiskClassifier(solver=InteriorPoint(max_seconds=60)).fit(study.data, study.target)
     >>> model.converged_
     True
     """
@@ -278,7 +278,7 @@ class ConstraintAndColumnGeneration(Solver):
     >>> from minimaxrisk import MinimaxRiskClassifier
     >>> from minimaxrisk.solvers import ConstraintAndColumnGeneration
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = MinimaxRiskClassifier(ConstraintAndColumnGeneration(epsilon_1=1e-4)).fit(X, y)
+    >>> model = MinimaxRiskClassifier(solver=ConstraintAndColumnGeneration(epsilon_1=1e-4)).fit(X, y)
     >>> bool(model.optimality_gap_ < 1e-3)
     True
     """

@@ -60,6 +60,12 @@ def test_attributes_hang_together(wide, solver, name, radius):
     assert 1 - w.max(axis=1).sum() == pytest.approx(model.worst_case_error_, abs=1e-7)
 
 
+def test_the_radius_is_the_only_parameter_by_position():
+    assert MinimaxRiskClassifier(0.5).get_params() == MinimaxRiskClassifier(radius=0.5).get_params()
+    with pytest.raises(TypeError):
+        MinimaxRiskClassifier(0.5, "auto")
+
+
 def test_two_classes_have_one_row_towards_the_second(cancer):
     X, y = cancer
     model = MinimaxRiskClassifier().fit(X, np.where(y == 1, "sick", "healthy"))
