@@ -107,6 +107,7 @@ def test_worst_cases_are_those_of_predict_where_scores_tie():
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.FarFromZeroWarning")
 @pytest.mark.parametrize("offset", [1 / 3, 1e7])
 def test_sparse_columns_far_from_zero_are_certified(offset):
     for seed in range(10):

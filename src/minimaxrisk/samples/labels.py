@@ -6,10 +6,10 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
 
 from minimaxrisk._utils.arguments import is_missing
 from minimaxrisk._utils.arrays import IntArray
+from minimaxrisk._utils.sklearn_private import num_samples
 
 
 def without_mask(values: Any) -> Any:
@@ -73,8 +73,13 @@ def check_labels(X: Any, y: Any, **others: Any) -> np.ndarray:
     """Return labels as an array, one for each sample of X; ``others`` are for ``refuse_other_order``."""
     refuse_other_order(X, y, **others)
     check_label_values(y)
-    labels: np.ndarray = column_or_1d(y)
-    check_consistent_length(X, labels)
+    labels, n = np.asarray(y), num_samples(X)
+    if labels.shape == (n, 1):
+        labels = labels.ravel()
+    if labels.shape != (n,):
+        raise ValueError(
+            f"y must be 1-D with one label for each of the {n} samples, got shape {labels.shape}."
+        )
     return labels
 
 
