@@ -29,8 +29,8 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     runs_tests = hasattr(config, "workerinput") or not config.getoption("numprocesses", None)
     if runs_tests:
-        # Most tests are about other things than what a radius or a rule is worth; those about it ask for it.
-        for name in ("UninformativeRadiusWarning", "UnderfitWarning"):
+        # Few tests are about small classes or classes that a rule loses, and these ask for the warning.
+        for name in ("FewSamplesWarning", "UnderfitWarning"):
             config.addinivalue_line("filterwarnings", f"ignore::minimaxrisk.exceptions.{name}")
 
 

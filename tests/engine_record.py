@@ -167,7 +167,7 @@ def bounds_of(model: Any, data: Data) -> Answer:
 
 def plain(solver: Any = "auto", **options: Any) -> MinimaxRiskClassifier:
     """Make a classifier with the paper's standard errors, which the full linear programs have."""
-    return MinimaxRiskClassifier(solver, moderation=0.0, **options)
+    return MinimaxRiskClassifier(solver=solver, moderation=0.0, **options)
 
 
 def classifier(solver: Any = "auto", **options: Any) -> Task:

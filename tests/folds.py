@@ -5,7 +5,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.samples.folds import dealt_folds
-from minimaxrisk.samples.validation import codes_of_groups
+from minimaxrisk.samples.groups import codes_of_groups
 
 
 def folds_of(y, n_folds, seed=0, groups=None):

@@ -16,7 +16,8 @@ from minimaxrisk.problem.objective import BayesError
 from minimaxrisk.problem.pose import build_problem
 from minimaxrisk.problem.rule import total_excess
 from minimaxrisk.samples import instances as samples
-from minimaxrisk.samples.validation import TrainingData, check_new_data
+from minimaxrisk.samples.columns import check_new_data
+from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.rules import Multiple
 
 

@@ -12,7 +12,7 @@ from experiments.harness.reporting import Claim, Item, Report, Row, TextTable, p
 from experiments.harness.settings import Settings
 from experiments.harness.sources import Sources
 from minimaxrisk.checks.scales import on_another_scale
-from minimaxrisk.samples.near_rows import near_copies
+from minimaxrisk.samples.copies import near_copies
 
 NAME = "false-alarms"
 DOUBTS = ("copies", "scale")

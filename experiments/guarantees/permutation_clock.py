@@ -15,7 +15,6 @@ import numpy as np
 
 from experiments.harness.child import telling
 from experiments.harness.sources import load_source
-from minimaxrisk._utils.notices import without_radius_warnings
 from minimaxrisk.analysis.permutation_test import permutation_test
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 
@@ -28,8 +27,7 @@ def measure(name: str, n_permutations: int, seed: int) -> dict[str, Any]:
     X, y = load_source(name)
 
     def fit() -> None:
-        with without_radius_warnings():
-            MinimaxRiskClassifier().fit(X, y)
+        MinimaxRiskClassifier().fit(X, y)
 
     def test(n_jobs: int) -> Callable[[], object]:
         return lambda: permutation_test(

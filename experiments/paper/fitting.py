@@ -32,7 +32,7 @@ def make_method(name: str, settings: Mapping[str, Any]) -> Any:
     if name == MRC_CG:
         own = {parameter: settings[parameter] for parameter in ("n_max", "epsilon", "k_max")}
         own |= {parameter: settings[parameter] for parameter in OF_THE_SOLVER if parameter in settings}
-        return MinimaxRiskClassifier(ConstraintGeneration(**own), **model)
+        return MinimaxRiskClassifier(solver=ConstraintGeneration(**own), **model)
     if name == SVM_CG:
         return L1SVM(n_max=settings["n_max"], epsilon=settings["epsilon"])
     # Ignored and not retyped: results know this module by all but its comments.

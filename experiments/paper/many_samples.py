@@ -116,7 +116,7 @@ def work(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
             random_fourier_features(scaler.transform(each), 2 * n_components, seed) for each in (X, X_test)
         )
     solver = SOLVERS[settings["method"]]
-    model = MinimaxRiskClassifier(solver, radius=RADIUS, moderation=0.0, gap_tol=GAP)
+    model = MinimaxRiskClassifier(solver=solver, radius=RADIUS, moderation=0.0, gap_tol=GAP)
     with quiet_fits(), processor_limit(settings["limit"]):
         start, cpu_start = time.perf_counter(), time.process_time()
         model.fit(X, y)

@@ -63,12 +63,10 @@ class Rival:
 def _minimaxrisk(solver: str) -> Callable[[Any, np.ndarray], Fitted]:
     def fit(X: Any, y: np.ndarray) -> Fitted:
         from minimaxrisk import MinimaxRiskClassifier  # noqa: PLC0415
-        from minimaxrisk._utils.notices import without_radius_warnings  # noqa: PLC0415
 
-        with without_radius_warnings():
-            # Ignored and not retyped: results know this module by all but its comments.
-            # The problem that the other solvers solve has plain standard errors.
-            model = MinimaxRiskClassifier(solver=solver, moderation=0.0).fit(X, y)  # type: ignore[arg-type]
+        # Ignored and not retyped: results know this module by all but its comments.
+        # The problem that the other solvers solve has plain standard errors.
+        model = MinimaxRiskClassifier(solver=solver, moderation=0.0).fit(X, y)  # type: ignore[arg-type]
         return Fitted(
             predict=model.predict,
             n_selected=model.n_features_selected_,

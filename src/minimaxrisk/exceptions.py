@@ -2,25 +2,13 @@
 
 __all__ = [
     "CoverageWarning",
+    "FarFromZeroWarning",
+    "FewSamplesWarning",
     "LargeFitWarning",
     "OutOfBagWarning",
     "TooFewSamplesError",
     "UnderfitWarning",
-    "UninformativeRadiusWarning",
 ]
-
-
-class UninformativeRadiusWarning(UserWarning):
-    """A plain number as radius that is too small for all true means at once: R* is a score, not a bound.
-
-    With ``radius="bootstrap"`` R* is a bound; ``permutation_test`` shows what the score would be on noise. If
-    you want the score, silence the warning with
-    ``warnings.simplefilter("ignore", UninformativeRadiusWarning)``.
-
-    See Also
-    --------
-    MinimaxRiskClassifier : Its parameter ``radius`` explains the kinds of radii.
-    """
 
 
 class CoverageWarning(UserWarning):
@@ -32,6 +20,46 @@ class CoverageWarning(UserWarning):
     --------
     ClippedScaler : Limits outliers, which are the usual reason.
     """
+
+
+class FarFromZeroWarning(UserWarning):
+    """A column that the model uses is so far from zero that predictions lose digits.
+
+    ``coef_`` and ``intercept_`` are in the units of the column. If its mean is more than a million times its
+    standard deviation, as of dates in nanoseconds, ``coef_ @ x`` and ``intercept_`` cancel, and ``verify``
+    cannot confirm the rounded rule. The message names the column: subtract a constant, put ``StandardScaler``
+    before, or leave the column out, because dates and identifiers are not measurements.
+
+    Attributes
+    ----------
+    code : str
+        ``"far-from-zero"``, for programs.
+
+    See Also
+    --------
+    MinimaxRiskClassifier : Its attributes ``coef_`` and ``intercept_``.
+    """
+
+    code = "far-from-zero"
+
+
+class FewSamplesWarning(UserWarning):
+    """A class has a single sample or group, so that predictions of this class are unreliable.
+
+    The message names the class. Nothing shows how far the features of other samples of this class may differ,
+    and cross-validation cannot estimate its error rate.
+
+    Attributes
+    ----------
+    code : str
+        ``"few-samples"``, for programs.
+
+    See Also
+    --------
+    MinimaxRiskClassifier : Its parameter ``moderation`` is about such classes.
+    """
+
+    code = "few-samples"
 
 
 class LargeFitWarning(UserWarning):

@@ -92,7 +92,7 @@ class InteriorPoint(_Iterative):
     >>> from minimaxrisk.datasets import make_expression
     >>> from minimaxrisk.solvers import InteriorPoint
     >>> study = make_expression(40, 500, effect=1.5, random_state=0)
-    >>> model = MinimaxRiskClassifier(InteriorPoint(max_seconds=60)).fit(study.data, study.target)
+    >>> model = MinimaxRiskClassifier(solver=InteriorPoint(max_seconds=60)).fit(study.data, study.target)
     >>> model.converged_
     True
     """
@@ -124,7 +124,7 @@ class FirstOrder(_Iterative):
     >>> from minimaxrisk.datasets import make_text
     >>> from minimaxrisk.solvers import FirstOrder
     >>> text = make_text(300, 1000, random_state=0)
-    >>> model = MinimaxRiskClassifier(FirstOrder(), gap_tol=0.01).fit(text.data, text.target)
+    >>> model = MinimaxRiskClassifier(solver=FirstOrder(), gap_tol=0.01).fit(text.data, text.target)
     >>> bool(model.optimality_gap_ <= 0.01)
     True
     """
@@ -185,7 +185,7 @@ class ConstraintGeneration(Solver):
     >>> from minimaxrisk.solvers import ConstraintGeneration
     >>> study = make_expression(40, 500, effect=1.5, random_state=0)
     >>> paper = ConstraintGeneration(n_max=20, epsilon=1e-4, k_max=20, select="as-printed")
-    >>> model = MinimaxRiskClassifier(paper).fit(study.data, study.target)
+    >>> model = MinimaxRiskClassifier(solver=paper).fit(study.data, study.target)
     >>> model.worst_case_errors_[:3].round(3)
     array([0.187, 0.163, 0.144])
     >>> model.subset_sizes_[:3]
@@ -278,7 +278,7 @@ class ConstraintAndColumnGeneration(Solver):
     >>> from minimaxrisk import MinimaxRiskClassifier
     >>> from minimaxrisk.solvers import ConstraintAndColumnGeneration
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = MinimaxRiskClassifier(ConstraintAndColumnGeneration(epsilon_1=1e-4)).fit(X, y)
+    >>> model = MinimaxRiskClassifier(solver=ConstraintAndColumnGeneration(epsilon_1=1e-4)).fit(X, y)
     >>> bool(model.optimality_gap_ < 1e-3)
     True
     """
@@ -332,7 +332,7 @@ class FullLP(Solver):
     >>> from minimaxrisk import MinimaxRiskClassifier
     >>> from minimaxrisk.solvers import FullLP
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = MinimaxRiskClassifier(FullLP()).fit(X, y)
+    >>> model = MinimaxRiskClassifier(solver=FullLP()).fit(X, y)
     >>> round(model.worst_case_error_, 4)
     0.2822
     """

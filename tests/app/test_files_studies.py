@@ -105,8 +105,6 @@ READ = [
         {"features": ["a", "b"], "X": [[1, 1], [2, 0], [np.nan, 1], [3, 0]]},
         ["read as 1 and 0: 'b'"],
     ),
-    (TABLE + "p5,z,1,1,1\np6,x,1,2,2\n", {}, {}, ["Only one sample has the label 'z'."]),
-    (TABLE + "p5,z,1,1,1\np6,w,1,2,2\np7,x,1,2,2\n", {}, {}, ["sample has each of the labels 'w', 'z'."]),
     # Labels in another file.
     (pair(UNLABELLED, LABELS), {"target": "class"}, STUDY, ["has 1 sample not in the data: 'p9'."]),
     ({"t.csv": UNLABELLED, "l.tsv": "p3,x\np2,y\np1,x\np4,y\n"}, {}, STUDY | {"target": "label"}, []),

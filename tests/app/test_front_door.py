@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,6 @@ from minimaxrisk import (
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.app.cli import main
 from minimaxrisk.app.storage import load_model
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from terminal import unwrapped
 from tests.study_files import write_rows
 from tests.terminal import run
@@ -356,22 +354,6 @@ class TestSmallThings:
         assert run(capsys, *arguments)[0] == 2
         assert run(capsys, *arguments, "--target", "disease")[0] == 0
 
-    def test_the_radius_is_warned_about_once_per_search(self):
-        script = (
-            "import numpy as np; from sklearn.model_selection import GridSearchCV\n"
-            "from minimaxrisk import MinimaxRiskClassifier\n"
-            "X = np.random.default_rng(0).standard_normal((40, 30)); y = np.arange(40) % 2\n"
-            "GridSearchCV(MinimaxRiskClassifier(), {'radius': [0.5, 1.0]}, cv=3).fit(X, y)\n"
-            "MinimaxRiskClassifier().fit(X, y)\n"
-        )
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.resetwarnings()
-            warnings.simplefilter("default")  # once per line, as Python does
-            exec(compile(script, "<script>", "exec"), {"__name__": "__main__"})
-        of_search, of_fit = [found for found in caught if found.category is UninformativeRadiusWarning]
-        assert (of_search.filename, of_search.lineno) == ("<script>", 4)
-        assert "30 features, 40 samples" in str(of_fit.message)
-
     def test_a_path_with_default_radii(self):
         X, y = expression(N_TRAIN, seed=1)
         path = minimax_risk_path(X, y)
@@ -387,8 +369,8 @@ class TestSmallThings:
         assert caught[0].filename == __file__
 
     def test_parameters_by_position(self):
-        with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\('auto', coding='signed', radius=2\)\.$"):
-            MinimaxRiskClassifier("auto", "signed", radius=2)
+        with pytest.raises(TypeError, match=r"MinimaxRiskClassifier\(2, solver='auto', coding='signed'\)\.$"):
+            MinimaxRiskClassifier(2, "auto", coding="signed")
         with pytest.raises(
             TypeError, match=r"after 'estimator' .*MinimaxRiskSelector\(None, max_features=5\)"
         ):

@@ -108,7 +108,7 @@ def test_everything_comes_back(saved, path, study):
 def test_a_solver_comes_back_with_its_parameters(study, solver, tmp_path):
     X, y = study
     names = np.array([f"gene_{j}" for j in range(X.shape[1])], dtype=object)
-    model = MinimaxRiskClassifier(solver, gap_tol=0.02).fit(X, y)
+    model = MinimaxRiskClassifier(solver=solver, gap_tol=0.02).fit(X, y)
     save_model(SavedModel(model, names, "diagnosis", fingerprint(X, y, names)), tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops").classifier
     assert repr(again.solver) == repr(solver)
@@ -139,7 +139,7 @@ def test_columns_are_clipped_as_in_training(saved, study, tmp_path):
     gaps = X.copy()
     gaps[0, 0] = np.nan
     imputer = SimpleImputer(strategy="median").fit(gaps)
-    scaler = ClippedScaler(1.5).fit(imputer.transform(gaps))
+    scaler = ClippedScaler(limit=1.5).fit(imputer.transform(gaps))
     classifier = MinimaxRiskClassifier().fit(scaler.transform(imputer.transform(gaps)), y)
     save_model(replace(saved, classifier=classifier, imputer=imputer, scaler=scaler), tmp_path / "m")
     again = load_model(tmp_path / "m")
@@ -258,7 +258,7 @@ class TestWholeFiles:
 @pytest.mark.parametrize(
     "estimator",
     [
-        MinimaxRiskClassifier(InteriorPoint()),
+        MinimaxRiskClassifier(solver=InteriorPoint()),
         MinimaxRiskClassifierCV(radii=[1.0, 2.0]),
         MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0, certify=True),
         MinimaxRiskKernelClassifier("rbf"),

@@ -409,17 +409,6 @@ def test_without_a_guarantee(study):
     assert no_bound.reason in text_of(render_report(none, PROVENANCE))
 
 
-def test_a_plain_number_that_covers_is_a_bound(study):
-    X, y = study
-    needed = gather(MinimaxRiskClassifier(), X, y, **NOTHING).radius.needed
-    just_enough = gather(MinimaxRiskClassifier(radius=1.001 * needed), X, y, **NOTHING)
-    too_small = gather(MinimaxRiskClassifier(radius=0.999 * needed), X, y, **NOTHING)
-    assert verdict.standing(just_enough) == "bound"
-    assert "no smaller than" in entry(just_enough, "Radius").text
-    assert verdict.standing(too_small) == "score"
-    assert "no guarantee that all true means" in entry(too_small, "Worst-case error R*").text
-
-
 def test_given_radii(study):
     X, y = study
     radii = 2.0 * MinimaxRiskClassifier().fit(X, y).lambda_

@@ -365,15 +365,3 @@ def test_a_report_transforms_once(study):
     Counting.transformed.clear()
     report(pipeline, X, y, n_permutations=5, n_folds=2, n_radii=3)
     assert Counting.transformed.count((id(pipeline[0]), 60)) == 1
-
-
-def test_a_page_says_bound_only_where_the_fit_does(study):
-    """Groups leave fewer units than rows, and a number that covers rows does not cover them."""
-    X, y = study
-    order = np.argsort(y, kind="stable")
-    X, y = np.asarray(X)[order], np.asarray(y)[order]
-    groups = np.unique(y, return_inverse=True)[1] * 100 + np.arange(len(y)) // 6
-    rows = MinimaxRiskClassifier(radius=4.2).fit(X, y)
-    grouped = MinimaxRiskClassifier(radius=4.2).fit(X, y, groups=groups)
-    assert gather_findings(rows, X, y, **NOTHING).radius.covers
-    assert not gather_findings(grouped, X, y, groups=groups, **NOTHING).radius.covers

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from minimaxrisk.app.cli import main
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.reporting import read_annotation
 from minimaxrisk.app.files import read_training_study
-from minimaxrisk.app.report import page, report, verdict
+from minimaxrisk.app.report import explanations, page, report, verdict
 from minimaxrisk.app.report.page import Provenance, _genes, json_island, render_report
 from minimaxrisk.app.report.tables import gene_table, write_genes
 from minimaxrisk.app.report.vega import more_colours
@@ -352,3 +353,17 @@ def test_a_report_in_one_call(study, tmp_path):
 
 
 # ---- speed without another answer
+
+
+def test_ties_name_no_most_common_class_and_no_most_common_mistake():
+    def claims(sizes, confusion):
+        data = SimpleNamespace(classes=["a", "b"], class_sizes=sizes, largest_class="a", majority_error=0.5)
+        findings = SimpleNamespace(
+            guarantee=None, data=data, left_out=SimpleNamespace(confusion=np.array(confusion))
+        )
+        return verdict.majority_claim(findings), explanations.about_confusion(findings)
+
+    tied, untied = claims([5, 5], [[3, 2], [2, 3]]), claims([6, 4], [[3, 3], [2, 2]])
+    assert tied[0] != untied[0]
+    assert "“b”" in untied[1]
+    assert "“" not in tied[1]

@@ -20,12 +20,12 @@ from sklearn.svm import SVC
 from minimaxrisk import MinimaxRiskClassifier, error_bound
 from minimaxrisk._utils.row_digests import TO_HALF, row_digests
 from minimaxrisk._utils.stored_tables import StoredArray, Table
-from minimaxrisk.samples import equal_rows
-from minimaxrisk.samples.equal_rows import duplicate_rows
-from minimaxrisk.samples.exchangeability import (
+from minimaxrisk.samples import copies
+from minimaxrisk.samples.columns import canonical
+from minimaxrisk.samples.copies import (
+    duplicate_rows,
     reason_against_independence,
 )
-from minimaxrisk.samples.validation import canonical
 
 
 def test_replicates_without_groups_leave_no_probability():
@@ -111,7 +111,7 @@ def few():
 def test_copies_are_found_in_every_container(kind, large, few, tmp_path, monkeypatch):
     X, y = few
     if large is not None:
-        monkeypatch.setattr(equal_rows, "LARGE", large)
+        monkeypatch.setattr(copies, "LARGE", large)
     make = CONTAINERS[kind]
     twice = make(np.vstack([X, X]), tmp_path)
     found = error_bound(MinimaxRiskClassifier(), twice, np.r_[y, y])

@@ -10,8 +10,6 @@ import polars
 import pyarrow
 import pytest
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 from minimaxrisk import (
     ClippedScaler,
@@ -283,16 +281,10 @@ def test_parameters(parameters, message):
         MinimaxRiskClassifier(**parameters).fit(*data())
 
 
-def test_signed_coding_with_three_classes():
-    X, _ = data()
-    with pytest.raises(ValueError, match="coding='signed' needs exactly 2 classes, got 3"):
-        MinimaxRiskClassifier(coding="signed").fit(X, np.arange(10) % 3)
-
-
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (-np.ones(10), "sample_weight must not be negative, got -1.0 at position 0"),
+        (-np.ones(10), "Negative values"),
         (np.ones(9), "sample_weight.shape == "),
         (np.full(10, np.nan), "Input sample_weight contains NaN"),
         (np.arange(10) % 2, "got 1 class"),
@@ -301,94 +293,3 @@ def test_signed_coding_with_three_classes():
 def test_weights(weights, message):
     with pytest.raises(ValueError, match=message):
         MinimaxRiskClassifier().fit(*data(), sample_weight=weights)
-
-
-def test_all_weights_zero():
-    with pytest.raises(ValueError, match="zero"):
-        MinimaxRiskClassifier().fit(*data(), sample_weight=np.zeros(10))
-
-
-def test_weights_whose_sum_overflows():
-    with pytest.raises(ValueError, match="sample_weight is so large that its sum overflows"):
-        MinimaxRiskClassifier().fit(*data(), sample_weight=np.full(10, 1.7e308))
-
-
-def test_before_fit():
-    X, y = data()
-    for call in (
-        MinimaxRiskClassifier().predict,
-        MinimaxRiskClassifier().predict_proba,
-        lambda X: next(MinimaxRiskClassifier().staged_predict_proba(X)),
-        lambda X: verify(MinimaxRiskClassifier(), X, y),
-    ):
-        with pytest.raises(NotFittedError):
-            call(X)
-
-
-def test_new_data_of_another_width():
-    X, y = data()
-    model = MinimaxRiskClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="X has 2 features, but MinimaxRiskClassifier is expecting 3"):
-        model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="X has 2 features"):
-        verify(model, X[:, :2], y)
-
-
-def test_a_failed_fit_leaves_the_old_model():
-    X, y = data()
-    model = MinimaxRiskClassifier().fit(X, y)
-    before = model.predict_proba(X)
-    with pytest.raises(ValueError, match="Complex data"):
-        model.fit(X + 1j, y)
-    with pytest.raises(ValueError, match="got 1 class"):
-        model.fit(X[:, :2], np.zeros(10))
-    np.testing.assert_array_equal(model.predict_proba(X), before)
-    selector = MinimaxRiskSelector().fit(X, y)
-    with pytest.raises(ValueError, match="got 1 class"):
-        selector.fit(X[:, :2], np.zeros(10))
-    assert selector.transform(X).shape[0] == 10
-
-
-def test_a_failed_first_fit_leaves_no_model():
-    X, _ = data()
-    for model in (MinimaxRiskClassifier(), MinimaxRiskSelector()):
-        with pytest.raises(ValueError, match="got 1 class"):
-            model.fit(X, np.zeros(10))
-        with pytest.raises(NotFittedError):
-            getattr(model, "predict" if hasattr(model, "predict") else "transform")(X)
-
-
-def test_refitting_without_names_forgets_the_old_ones():
-    X, y = data()
-    model = MinimaxRiskClassifier().fit(pd.DataFrame(X, columns=list("abc")), y)
-    assert not hasattr(model.fit(X, y), "feature_names_in_")
-
-
-def test_something_that_is_no_minimax_classifier():
-    X, y = data()
-    for model in (LogisticRegression().fit(X, y), MinimaxRiskSelector().fit(X, y)):
-        with pytest.raises(ValueError, match="is not supported for "):
-            verify(model, X, y)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, sparse.csr_array, np.ndarray.tolist])
-def test_samples_in_columns(kind):
-    X, y = data()
-    with pytest.raises(ValueError, match=r"3 rows and 10 columns, and y has 10 labels: .* pass X\.T\."):
-        MinimaxRiskClassifier().fit(kind(X.T), y)
-    with pytest.raises(ValueError, match=r"samples: \[9, 10\]$"):
-        MinimaxRiskClassifier().fit(kind(X[:9]), y)
-
-
-def test_columns_of_the_training_data_in_another_order_or_among_others():
-    X, y = data()
-    frame = pd.DataFrame(X, columns=list("abc"))
-    model = MinimaxRiskClassifier().fit(frame, y)
-    for other in (frame[list("cab")], frame.assign(id=range(10))):
-        with pytest.raises(ValueError, match=r"in their order, X\[list\(model\.feature_names_in_\)\]"):
-            model.predict(other)
-        np.testing.assert_array_equal(
-            model.predict(other[list(model.feature_names_in_)]), model.predict(frame)
-        )
-    with pytest.raises(ValueError, match=r"now missing:\n- c\n*$"):
-        model.predict(frame[list("ab")])

@@ -250,15 +250,9 @@ def test_the_rules_of_a_ball_say_factor_coverage_and_remarks():
     found = BallBootstrap(0.9, 200, 5).radii(means)
     assert found.lam == pytest.approx(covering)
     assert found.factor == pytest.approx(covering / error)
-    assert (found.remarks, found.covers, found.seed) == ((), True, 5)
-    for share, covers in ((1.001, True), (0.999, False)):
-        number = BallMultiple(share * covering / error, 0.9, 200, 5).radii(means)
-        assert number.lam == pytest.approx(share * covering)
-        assert number.factor == share * covering / error
-        assert (number.covers, number.seed) == (covers, 0)
-    for unchecked in (BallMultiple(0.9, 0.9, 200, 5), BallMultiple(50.0)):
-        assert unchecked.radii(means).lam == pytest.approx(unchecked.factor * error)
-        assert not unchecked.radii(means).covers
+    assert (found.remarks, found.seed) == ((), 5)
+    number = BallMultiple(50.0).radii(means)
+    assert (number.lam, number.factor) == (pytest.approx(50.0 * error), 50.0)
 
 
 def test_few_or_outlying_samples_are_remarked_on_where_the_ball_covers():
@@ -268,12 +262,5 @@ def test_few_or_outlying_samples_are_remarked_on_where_the_ball_covers():
     ):
         (remark,) = BallBootstrap(0.9, 200, 5).radii(means).remarks
         assert re.match(words, remark)
-        assert BallMultiple(40.0, 0.9, 200, 5).radii(means).remarks == (remark,)
-        assert BallMultiple(1.1, 0.9, 200, 5).radii(means).remarks == ()
-    for n in (2, 3):
-        two = unit_means(n)
-        covers = n == 3
-        assert BallMultiple(1e6, 0.9, 200, 5).radii(two).covers == covers
-        if not covers:
-            with pytest.raises(ValueError, match="needs at least 3 samples"):
-                BallBootstrap(0.9, 200, 5).radii(two)
+    with pytest.raises(ValueError, match="needs at least 3 samples"):
+        BallBootstrap(0.9, 200, 5).radii(unit_means(2))

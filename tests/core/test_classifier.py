@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from minimaxrisk import (
@@ -35,7 +32,7 @@ EXACT = {
 @pytest.mark.parametrize("radius", [0.3, 1.0])
 def test_attributes_hang_together(wide, solver, name, radius):
     X, y = wide
-    model = MinimaxRiskClassifier(solver, radius=radius, moderation=0).fit(X, y)
+    model = MinimaxRiskClassifier(solver=solver, radius=radius, moderation=0).fit(X, y)
     assert model.worst_case_error_ == pytest.approx(
         reference_risk(X, y, coding="one-hot", radius=radius), abs=1e-7
     )
@@ -61,6 +58,12 @@ def test_attributes_hang_together(wide, solver, name, radius):
     assert 1 - w.max(axis=1).sum() == pytest.approx(model.worst_case_error_, abs=1e-7)
 
 
+def test_the_radius_is_the_only_parameter_by_position():
+    assert MinimaxRiskClassifier(0.5).get_params() == MinimaxRiskClassifier(radius=0.5).get_params()
+    with pytest.raises(TypeError):
+        MinimaxRiskClassifier(0.5, "auto")
+
+
 def test_two_classes_have_one_row_towards_the_second(cancer):
     X, y = cancer
     model = MinimaxRiskClassifier().fit(X, np.where(y == 1, "sick", "healthy"))
@@ -77,15 +80,6 @@ def test_two_classes_have_one_row_towards_the_second(cancer):
     mu = -np.concatenate([[model.intercept_[0] + model.coef_[0] @ X.mean(0)], model.coef_[0] * X.std(0)])
     bound = 1 - tau @ mu + lam @ np.abs(mu) + reference.brute_force_phi(Phi @ mu)
     assert bound == pytest.approx(model.worst_case_error_, abs=1e-10)
-
-
-def test_one_hot_coding_for_two_classes(cancer):
-    X, y = cancer
-    model = MinimaxRiskClassifier(coding="one-hot", moderation=0).fit(X, y)
-    assert model.coef_.shape == (2, 30)
-    assert model.decision_function(X).shape == (569,)
-    np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
-    assert model.worst_case_error_ == pytest.approx(reference_risk(X, y, coding="one-hot"), abs=1e-7)
 
 
 def test_probabilities_follow_the_rule_with_the_stored_threshold(wide):
@@ -114,33 +108,6 @@ def test_logarithms_of_zeros_come_with_a_warning(wide):
     np.testing.assert_allclose(np.exp(logarithms), h, rtol=1e-14)
 
 
-def test_logarithms_without_zeros_come_without(wide):
-    X, y = wide
-    model = MinimaxRiskClassifier(radius=40.0).fit(X, y)
-    h = model.predict_proba(X)
-    assert h.min() > 0.0
-    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(h))  # warnings are errors here
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_scikit_learn_calibrates_the_scores(wide, n_classes):
-    X, y = wide
-    kept = np.isin(y, np.unique(y)[:n_classes])
-    X, y = X[kept], y[kept]
-    model = MinimaxRiskClassifier().fit(X, y)
-    assert (model.predict_proba(X) == 0.0).any()
-    calibrated = CalibratedClassifierCV(MinimaxRiskClassifier(), cv=3, ensemble=False).fit(X, y)
-    probabilities = calibrated.predict_proba(X)
-    assert 0.0 < probabilities.min() < probabilities.max() < 1.0
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    (one,) = calibrated.calibrated_classifiers_
-    assert one.estimator.worst_case_error_ == model.worst_case_error_
-    # Of two classes the curve goes up with decision_function, and with nothing else of the model.
-    if n_classes == 2:
-        order = np.argsort(model.decision_function(X))
-        assert (np.diff(probabilities[order, 1]) >= 0.0).all()
-
-
 def test_randomized_predictions_are_draws_from_predict_proba(wide):
     X, y = wide
     model = MinimaxRiskClassifier(deterministic=False, random_state=0).fit(X, y)
@@ -153,44 +120,6 @@ def test_randomized_predictions_are_draws_from_predict_proba(wide):
     np.testing.assert_array_equal(model.predict(X), model.predict(X))
 
 
-def test_stages_are_the_rules_of_the_iterations(wide):
-    X, y = wide
-    model = MinimaxRiskClassifier(ConstraintGeneration(n_max=10, epsilon=1e-8)).fit(X, y)
-    stages = list(model.staged_predict_proba(X))
-    assert len(stages) == model.n_iter_ > 3
-    np.testing.assert_allclose(stages[-1], model.predict_proba(X), atol=1e-6)
-    for k in (1, 2):
-        # k_max = k allows the first program and k rounds after it.
-        with pytest.warns(ConvergenceWarning, match=f"stopped at k_max={k} with an optimality gap of "):
-            stopped = clone(model).set_params(solver__k_max=k).fit(X, y)
-        assert stopped.n_iter_ == k + 1
-        assert not stopped.converged_
-        np.testing.assert_array_equal(stopped.predict_proba(X), stages[k])
-        assert stopped.worst_case_error_ == model.history_[k]["worst_case_error"]
-
-
-def test_history_records(wide):
-    X, y = wide
-    model = MinimaxRiskClassifier("constraint-generation").fit(X, y)
-    assert set(model.history_[0]) == {
-        "iteration", "lower", "upper", "worst_case_error", "n_features", "n_added", "n_removed",
-        "max_violation", "vertex", "n_pivots", "seconds",
-    }  # fmt: skip
-    assert [record["iteration"] for record in model.history_] == list(range(1, model.n_iter_ + 1))
-    assert model.history_[-1]["upper"] == model.worst_case_error_
-    assert model.history_[-1]["lower"] == pytest.approx(model.worst_case_error_lower_, abs=1e-12)
-    assert model.history_[-1]["max_violation"] <= 1e-4
-
-
-def test_same_input_same_bits(wide):
-    X, y = wide
-    one = MinimaxRiskClassifier().fit(X, y)
-    two = MinimaxRiskClassifier().fit(X.copy(), y.copy())
-    np.testing.assert_array_equal(one.coef_, two.coef_)
-    np.testing.assert_array_equal(one.worst_case_distribution_, two.worst_case_distribution_)
-    assert one.worst_case_error_ == two.worst_case_error_
-
-
 def test_global_random_state_and_inputs_are_left_alone(wide):
     X, y = wide
     np.random.seed(5)  # noqa: NPY002  the legacy global generator is the one to protect
@@ -198,9 +127,34 @@ def test_global_random_state_and_inputs_are_left_alone(wide):
     np.random.seed(5)  # noqa: NPY002
     X_before = X.copy()
     for initial in ("correlation", "first-order"):
-        MinimaxRiskClassifier(ConstraintGeneration(initial_features=initial)).fit(X, y)
+        MinimaxRiskClassifier(solver=ConstraintGeneration(initial_features=initial)).fit(X, y)
     np.testing.assert_array_equal(np.random.random_sample(3), expected)  # noqa: NPY002
     np.testing.assert_array_equal(X, X_before)
+
+
+def test_sparse_and_dense_agree(wide):
+    X, y = wide
+    X = np.where(np.abs(X) < 1.0, 0.0, X)
+    for standardize in (True, False):
+        for fit_intercept in (True, False):
+            options = {"standardize": standardize, "fit_intercept": fit_intercept}
+            dense = MinimaxRiskClassifier(**options).fit(X, y)
+            for container in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+                other = MinimaxRiskClassifier(**options).fit(container(X), y)
+                assert other.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=1e-8)
+                np.testing.assert_allclose(
+                    other.predict_proba(container(X)), dense.predict_proba(X), atol=1e-5
+                )
+
+
+def test_a_useless_problem_selects_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 50)), np.arange(30) % 2
+    model = MinimaxRiskClassifier(radius=20.0).fit(X, y)
+    assert model.worst_case_error_ == pytest.approx(0.5)
+    assert model.n_features_selected_ == 0
+    np.testing.assert_array_equal(model.predict(X), 0)  # the first class, of two with the same score
+    np.testing.assert_array_equal(model.predict_proba(X), 0.5)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])
@@ -235,37 +189,3 @@ def test_class_weights_multiply_and_keep_the_total(wide):
     assert verify(by_class, X, y).valid
     balanced = MinimaxRiskClassifier(class_weight="balanced").fit(X, y)
     np.testing.assert_allclose(balanced.tau_[:, 0], 1 / 3)
-
-
-def test_sparse_and_dense_agree(wide):
-    X, y = wide
-    X = np.where(np.abs(X) < 1.0, 0.0, X)
-    for standardize in (True, False):
-        for fit_intercept in (True, False):
-            options = {"standardize": standardize, "fit_intercept": fit_intercept}
-            dense = MinimaxRiskClassifier(**options).fit(X, y)
-            for container in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
-                other = MinimaxRiskClassifier(**options).fit(container(X), y)
-                assert other.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=1e-8)
-                np.testing.assert_allclose(
-                    other.predict_proba(container(X)), dense.predict_proba(X), atol=1e-5
-                )
-
-
-def test_without_standardisation_moments_are_on_the_callers_scale(cancer):
-    X, y = cancer
-    model = MinimaxRiskClassifier(standardize=False).fit(X, y)
-    signed = np.where(y == 0, 1.0, -1.0)[:, None] * np.column_stack([np.ones(len(X)), X])
-    np.testing.assert_allclose(model.tau_[0], signed.mean(0), rtol=1e-10)
-    np.testing.assert_allclose(model.lambda_[0], signed.std(0) / np.sqrt(len(X)), rtol=1e-10)
-    assert verify(model, X, y).valid
-
-
-def test_a_useless_problem_selects_nothing():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((30, 50)), np.arange(30) % 2
-    model = MinimaxRiskClassifier(radius=20.0).fit(X, y)
-    assert model.worst_case_error_ == pytest.approx(0.5)
-    assert model.n_features_selected_ == 0
-    np.testing.assert_array_equal(model.predict(X), 0)  # the first class, of two with the same score
-    np.testing.assert_array_equal(model.predict_proba(X), 0.5)

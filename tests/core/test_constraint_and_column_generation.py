@@ -37,13 +37,15 @@ TABLES = {
 
 def fitted(table, **parameters):
     own = {"epsilon_1": parameters.pop("epsilon_1", 1e-2), "n_max": parameters.pop("n_max", 400)}
-    return MinimaxRiskClassifier(ConstraintAndColumnGeneration(**own), **parameters).fit(*TABLES[table])
+    return MinimaxRiskClassifier(solver=ConstraintAndColumnGeneration(**own), **parameters).fit(
+        *TABLES[table]
+    )
 
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n_max", [30, 400])
 def test_it_ends_within_its_tolerance_of_the_whole_program(table, n_max):
-    whole = MinimaxRiskClassifier(FullLP()).fit(*TABLES[table]).worst_case_error_
+    whole = MinimaxRiskClassifier(solver=FullLP()).fit(*TABLES[table]).worst_case_error_
     model = fitted(table, n_max=n_max)
     assert model.converged_
     assert model.worst_case_error_lower_ - 1e-9 <= whole <= model.worst_case_error_ + 1e-9
@@ -54,4 +56,4 @@ def test_it_ends_within_its_tolerance_of_the_whole_program(table, n_max):
 
 def test_the_last_round_is_told():
     with pytest.warns(ConvergenceWarning, match="stopped at k_max=1 with an optimality gap of"):
-        MinimaxRiskClassifier(ConstraintAndColumnGeneration(n_max=5, k_max=1)).fit(*TABLES["wide"])
+        MinimaxRiskClassifier(solver=ConstraintAndColumnGeneration(n_max=5, k_max=1)).fit(*TABLES["wide"])

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.samples import near_rows
-from minimaxrisk.samples.near_rows import near_copies
+from minimaxrisk.samples.copies import near_copies
 
 LABELS = np.repeat([0, 1], 20)
 
@@ -42,21 +39,6 @@ PAIRS = {(0, 5), (3, 4), (21, 39)}
 def test_noisy_copies_are_found_and_nothing_else(noise):
     assert told(with_copies(study(), PAIRS, noise)) == PAIRS
     assert told(study()) == set()
-
-
-def test_three_of_a_kind_are_three_pairs():
-    assert told(with_copies(study(), [(0, 1), (0, 2)], 0.1)) == {(0, 1), (0, 2), (1, 2)}
-
-
-def test_the_share_is_that_of_the_distance_to_a_quarter_of_the_class():
-    X = with_copies(with_copies(study(), [(0, 5)], 0.2), [(3, 4)], 0.1)
-    Z = ((X - X.mean(axis=0)) / X.std(axis=0))[:20]
-    distance = np.sort(cdist(Z, Z), axis=1)
-    closest, other = near_copies(X, LABELS)
-    assert (closest.first, closest.second, other.first, other.second) == (3, 4, 0, 5)
-    # Itself at distance 0, its copy, and three or four others: a quarter of nineteen.
-    usual = min(distance[0, 5], distance[5, 5])
-    assert other.share == pytest.approx(distance[0, 1] / usual, rel=1e-9)
 
 
 def test_samples_that_are_close_by_chance_are_not_told():
@@ -117,29 +99,6 @@ def test_a_sample_of_the_same_group_is_no_witness():
     groups = np.arange(40)
     groups[20] = 0
     assert told(X, groups=groups) == {(0, 1)}
-
-
-def test_columns_with_gaps_or_of_one_value_are_left_aside():
-    X = with_copies(study(), PAIRS, 0.1)
-    beside = np.ones((40, 30))
-    beside[:, :10] = np.random.default_rng(0).normal(size=(40, 10))
-    beside[7, :10] = np.nan
-    found = near_copies(np.hstack([beside, X]), LABELS)
-    assert found == near_copies(X, LABELS)
-    assert found
-    assert told(np.hstack([beside, X[:, :49]])) == set()
-
-
-def test_where_nothing_can_be_said(monkeypatch):
-    X = with_copies(study(), PAIRS, 0.1)
-    assert told(X[:, :50]) == PAIRS
-    assert told(X[:, :49]) == set()
-    assert told(sparse.csr_array(X)) == set()
-    assert told(X, np.array([0] * 20 + [1] * 11 + [2] * 9)) == {(0, 5), (3, 4)}
-    assert told(X[:10], LABELS[:10]) == {(0, 5), (3, 4)}
-    assert told(X[:9], LABELS[:9]) == set()
-    monkeypatch.setattr(near_rows, "LARGEST_CLASS", 19)
-    assert told(X) == set()
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def simulated(block_info=None):
 def peak_of_fit(n_chunks):
     data = da.map_blocks(simulated, chunks=((200,), (1000,) * n_chunks), dtype=np.float64)
     tracemalloc.start()
-    model = MinimaxRiskClassifier(InteriorPoint(max_iter=2)).fit(data, np.arange(200) % 2)
+    model = MinimaxRiskClassifier(solver=InteriorPoint(max_iter=2)).fit(data, np.arange(200) % 2)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert model.n_iter_ == 2

@@ -88,7 +88,7 @@ def test_an_ensemble_and_a_support_vector_machine_count_all_columns():
 def test_the_solver_may_be_told_to_begin_with_empty_columns():
     X, y, places = table(500)
     start = [*places[:2], *np.setdiff1d(np.arange(500), places)[-2:]]
-    told = MinimaxRiskClassifier(ConstraintGeneration(initial_features=start, epsilon=1e-8)).fit(X, y)
+    told = MinimaxRiskClassifier(solver=ConstraintGeneration(initial_features=start, epsilon=1e-8)).fit(X, y)
     wanted = MinimaxRiskClassifier().fit(X, y).worst_case_error_
     assert told.worst_case_error_ == pytest.approx(wanted, abs=1e-6)
     assert worst_case(told, X, y).upper < 2.0 * wanted

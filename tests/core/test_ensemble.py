@@ -24,7 +24,7 @@ from minimaxrisk import (
     worst_case,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, InteriorPoint
@@ -78,7 +78,7 @@ def interval(model, n, rows=slice(None)):
 def test_members_are_classifiers_on_their_parts(wide, marginal):
     """At a vertex, but for coefficients that are cleared: the rules of the classifier itself."""
     X, y = wide
-    estimator = MinimaxRiskClassifier("full-lp", radius=2.0, marginal=marginal)
+    estimator = MinimaxRiskClassifier(solver="full-lp", radius=2.0, marginal=marginal)
     model = ensemble(estimator).fit(X, y)
     for seen, member in zip(model.in_bag_, model.members_, strict=True):
         fitted = clone(estimator).fit(X[seen], y[seen])
@@ -474,19 +474,6 @@ def test_groups_that_make_no_sense(wide):
         ensemble().fit(X, y, groups=[None if i == 3 else i for i in range(40)])
 
 
-def test_warnings_are_those_of_the_set(wide):
-    X, y = wide
-    with pytest.warns(
-        UninformativeRadiusWarning, match="300 features, 40 samples and the plain number 1"
-    ) as w:
-        ensemble().fit(X, y)
-    assert w[0].filename == __file__
-    assert len(w) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ensemble(certify=False).fit(X, y)
-
-
 # ---- as an estimator
 
 
@@ -530,7 +517,7 @@ def test_members_that_a_limit_ended_are_told(wide, solver, certify):
         ConvergenceWarning, match="6 of 6 members ended at a limit of estimator's solver, with"
     ):
         model = ensemble(
-            estimator=MinimaxRiskClassifier(solver), certify=certify, n_estimators=6, subsample=0.5
+            estimator=MinimaxRiskClassifier(solver=solver), certify=certify, n_estimators=6, subsample=0.5
         ).fit(X, y)
     if certify:
         assert verify(model, X, y).valid
@@ -538,7 +525,7 @@ def test_members_that_a_limit_ended_are_told(wide, solver, certify):
 
 def test_a_limit_that_is_not_reached_changes_nothing_and_is_not_told(wide):
     X, y = wide
-    limited = MinimaxRiskClassifier(InteriorPoint(max_seconds=1000.0))
+    limited = MinimaxRiskClassifier(solver=InteriorPoint(max_seconds=1000.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = ensemble(estimator=limited, certify=False, gap_tol=1e-9).fit(X, y)

@@ -39,7 +39,7 @@ ESTIMATORS = [
     MinimaxRiskClassifier(solver="first-order", gap_tol=0.05),
     # Each setting is a step of its own: one looks at the columns, one at the labels, one is the engine's.
     MinimaxRiskClassifier(
-        ConstraintGeneration(initial_features="first-order"), coding="one-hot", standardize=False
+        solver=ConstraintGeneration(initial_features="first-order"), coding="one-hot", standardize=False
     ),
     MinimaxRiskClassifierCV(radii=[0.5, 1.0], cv=2),
     MinimaxRiskEnsembleClassifier(

@@ -31,8 +31,6 @@ from minimaxrisk import (
 from minimaxrisk.analysis.evaluation import Said, area_interval, evaluation_of
 from minimaxrisk.datasets import make_expression
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
-
 
 @pytest.fixture(scope="module")
 def halves():

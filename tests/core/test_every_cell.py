@@ -8,7 +8,6 @@ come out. Some cells are walked in every run; ``make test-slow`` walks the whole
 from __future__ import annotations
 
 import re
-import warnings
 from functools import cache
 from importlib import import_module
 from itertools import product
@@ -36,13 +35,11 @@ from minimaxrisk import (
 )
 from minimaxrisk.app.report import report
 from minimaxrisk.app.storage import SavedModel, load_model, save_model
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.guarantees.certified import (
     DASK,
     ELSEWHERE,
     LIBRARY_CLASSIFIER,
     MEMBERS,
-    PROOF,
     can,
     unwrapped,
 )
@@ -357,22 +354,6 @@ def test_every_public_classifier_is_walked():
     public = [getattr(minimaxrisk, name) for name in minimaxrisk.__all__]
     classifiers = {each for each in public if isinstance(each, type) and can(each, LIBRARY_CLASSIFIER)}
     assert classifiers == {type(estimator) for estimator, _ in ESTIMATORS.values()}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [name for name, (each, _) in ESTIMATORS.items() if can(each, PROOF) and getattr(each, "certify", True)],
-)
-def test_every_model_with_a_plain_radius_says_that_its_error_is_a_score(name):
-    X, y = study()
-    for wrapping in ("alone", "pipeline"):  # a search is told once
-        model, _ = wrapped(name, wrapping)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            model.fit(X, y)
-        about = [str(each.message) for each in told if each.category is UninformativeRadiusWarning]
-        assert about
-        assert all("is a score and not a bound" in message for message in about)
 
 
 @pytest.mark.parametrize("function", [name for name, (_, takes) in FUNCTIONS.items() if takes])

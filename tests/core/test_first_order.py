@@ -171,20 +171,20 @@ def test_where_nothing_can_be_learnt_one_step_says_so():
 def test_the_classifier_and_what_is_built_on_it():
     study = make_expression(60, 150, n_informative=10, effect=1.5, random_state=0)
     X, y = sparse.csr_array(study.data), study.target
-    fast = MinimaxRiskClassifier("first-order").fit(X, y)
-    exact = MinimaxRiskClassifier("interior-point").fit(X, y)
+    fast = MinimaxRiskClassifier(solver="first-order").fit(X, y)
+    exact = MinimaxRiskClassifier(solver="interior-point").fit(X, y)
     assert fast.solver_ == "first-order"
     assert fast.converged_
     assert fast.optimality_gap_ <= 1e-3
     assert fast.worst_case_error_lower_ <= exact.worst_case_error_ <= fast.worst_case_error_
     assert verify(fast, X, y).valid
     assert fast.n_iter_ == fast.history_[-1]["iteration"] > len(fast.history_)
-    joined = MinimaxRiskClassifier("first-order").fit(study.data, y, X_unlabeled=study.data[:5] + 1.0)
+    joined = MinimaxRiskClassifier(solver="first-order").fit(study.data, y, X_unlabeled=study.data[:5] + 1.0)
     assert verify(joined, study.data, y, X_unlabeled=study.data[:5] + 1.0).valid
     test = permutation_test(fast, X, y, 5, random_state=0, gap_tol=1e-2)
     assert fast.worst_case_error_lower_ <= test.statistic <= fast.worst_case_error_ + 1e-2
     ensemble = MinimaxRiskEnsembleClassifier(
-        MinimaxRiskClassifier("first-order"),
+        MinimaxRiskClassifier(solver="first-order"),
         n_estimators=8,
         subsample=0.4,
         gap_tol=1e-2,
@@ -196,7 +196,7 @@ def test_the_classifier_and_what_is_built_on_it():
 
 def test_a_tolerance_out_of_reach_ends_with_a_warning_and_valid_bounds():
     study = make_expression(40, 60, random_state=0)
-    model = MinimaxRiskClassifier(FirstOrder(max_iter=33), gap_tol=0.0)
+    model = MinimaxRiskClassifier(solver=FirstOrder(max_iter=33), gap_tol=0.0)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(study.data, study.target)
     (message,) = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
@@ -218,7 +218,7 @@ def test_followed_stopped_and_interrupted(caplog):
         return record["upper"] - record["lower"] <= 0.1
 
     with caplog.at_level(logging.INFO, logger="minimaxrisk"):
-        model = MinimaxRiskClassifier("first-order", callback=stop_at_a_tenth, verbose=1)
+        model = MinimaxRiskClassifier(solver="first-order", callback=stop_at_a_tenth, verbose=1)
         model.fit(study.data, study.target)
     assert 1e-3 < model.optimality_gap_ <= 0.1 + 1e-6
     assert [without_forecast(record) for record in seen] == model.history_
@@ -233,7 +233,7 @@ def test_followed_stopped_and_interrupted(caplog):
         if record["iteration"] == 30:
             raise KeyboardInterrupt
 
-    model = MinimaxRiskClassifier("first-order", callback=interrupt)
+    model = MinimaxRiskClassifier(solver="first-order", callback=interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(study.data, study.target)
     assert model.worst_case_error_ <= model.history_[-1]["upper"] + 1e-6
@@ -294,7 +294,7 @@ def test_auto_takes_it_where_the_interior_point_is_too_much(nothing_is_small):
     assert model.solver_ == "first-order"
     assert model.converged_
     with pytest.raises(ValueError, match=r"solver='interior-point' would take .* use solver='first-order'"):
-        MinimaxRiskClassifier("interior-point").fit(X, y)
+        MinimaxRiskClassifier(solver="interior-point").fit(X, y)
     with pytest.raises(ValueError, match=r"the path over the radius would take .* one by one"):
         minimax_risk_path(X, y, radii=[0.5, 1.0])
     problem, _ = problem_of(X, y, 2)
@@ -309,6 +309,6 @@ def test_a_round_in_which_one_side_hardly_moved_does_not_stop_the_steps():
     """The weight between the sides follows how far both moved, and rounding is no movement."""
     X, y = make_expression(60, 200, effect=1.0, random_state=0).data, np.arange(60) % 3
     exact = MinimaxRiskClassifier(marginal="empirical").fit(X, y)
-    found = MinimaxRiskClassifier(FirstOrder(max_iter=1000), marginal="empirical").fit(X, y)
+    found = MinimaxRiskClassifier(solver=FirstOrder(max_iter=1000), marginal="empirical").fit(X, y)
     assert found.converged_
     assert found.worst_case_error_lower_ <= exact.worst_case_error_ <= found.worst_case_error_

@@ -8,8 +8,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from sklearn import config_context
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -17,9 +15,6 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
     check_batches,
-    compare,
-    error_bound,
-    minimax_risk_path,
     permutation_test,
     verify,
 )
@@ -87,15 +82,6 @@ def test_neither_names_nor_order_of_groups_matter():
     assert np.array_equal(first, again)
 
 
-def test_a_path_counts_groups_as_fits_do():
-    rng = np.random.default_rng(2)
-    X, y, group = patients(rng, 24, 6)
-    path = minimax_risk_path(X, y, [0.5, 2.0], groups=group)
-    for s, upper in zip(path.radii, path.worst_case_error, strict=True):
-        fitted = MinimaxRiskClassifier(radius=s).fit(X, y, groups=group)
-        assert upper == pytest.approx(fitted.worst_case_error_, abs=1e-7)
-
-
 def test_the_permutation_test_counts_groups_as_fit_does():
     rng = np.random.default_rng(4)
     X, y, group = patients(rng, 20, 5)
@@ -118,50 +104,6 @@ class Spy(MinimaxRiskClassifier):
         return super().fit(X, y, sample_weight, X_unlabeled, groups)
 
 
-@pytest.mark.parametrize("is_routing", [False, True])
-@pytest.mark.parametrize("is_piped", [False, True])
-def test_groups_reach_the_fits_of_folds_and_hold_outs(is_routing, is_piped):
-    rng = np.random.default_rng(6)
-    X, y, group = patients(rng, 20, 5, sizes=3)
-    estimator = make_pipeline(StandardScaler(), Spy()) if is_piped else Spy()
-    with config_context(enable_metadata_routing=is_routing):
-        Spy.fits.clear()
-        compare({"spy": estimator}, X, y, cv=2, groups=group)
-        assert Spy.fits == [(30, 10), (30, 10)]
-        Spy.fits.clear()
-        error_bound(estimator, X, y, groups=group, random_state=0)
-        assert Spy.fits == [(30, 10)]
-    # A fit refuses groups of three classes with several labels; a hold-out can keep them together.
-    mixed = np.arange(60) % 20
-    for labels, seen in ((y, 10), (np.where(group < 6, 2, y), None)):
-        Spy.fits.clear()
-        found = error_bound(estimator, X, labels, groups=mixed, random_state=0)
-        assert (found.n_test, Spy.fits) == (10, [(30, seen)])
-
-
-def test_a_search_that_requests_groups_gets_them():
-    rng = np.random.default_rng(6)
-    X, y, group = patients(rng, 20, 5, sizes=3)
-    with config_context(enable_metadata_routing=True):
-        search = GridSearchCV(Spy().set_fit_request(groups=True), {"radius": [1.0]}, cv=GroupKFold(2))
-        Spy.fits.clear()
-        compare({"search": search}, X, y, cv=2, groups=group)
-    assert Spy.fits == [(15, 5), (15, 5), (30, 10)] * 2
-
-
-@pytest.mark.parametrize("is_stable", [False, True])
-def test_selectors_keep_groups_together(is_stable):
-    """Copies as groups select what the samples themselves do."""
-    rng = np.random.default_rng(7)
-    X, y, group = patients(rng, 30, 12, sizes=1)
-    selector = MinimaxRiskSelector(max_features=4, stability=is_stable, n_subsamples=6, random_state=0)
-    once = selector.fit(X, y).get_support()
-    copies = np.repeat(X, 3, axis=0), np.repeat(y, 3)
-    thrice = selector.fit(*copies, groups=np.repeat(group, 3)).get_support()
-    assert np.array_equal(once, thrice)
-    assert verify(selector.estimator_, *copies, groups=np.repeat(group, 3)).valid
-
-
 def test_radii_of_groups_hold_the_true_means():
     """95% of 200 studies of 20 patients; without groups hardly any of 30."""
     hits = {True: 0, False: 0}
@@ -176,35 +118,6 @@ def test_radii_of_groups_hold_the_true_means():
             hits[known] += bool((np.abs(model.tau_) <= model.lambda_)[0, 1:].all())
     assert stats.binomtest(hits[True], 200, 0.95, alternative="less").pvalue > 1e-3
     assert hits[False] < 15
-
-
-@pytest.mark.filterwarnings("error::minimaxrisk.exceptions.CoverageWarning")
-def test_groups_alone_are_no_reason_to_doubt():
-    rng = np.random.default_rng(5)
-    X, y, group = patients(rng, 100, 10, sizes=3)
-    assert MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=group).coverage_remarks_ == ()
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (np.arange(9), r"groups must be 1-D with one entry for each of the 10 samples, got shape \(9,\)"),
-        (np.zeros((10, 1)), r"groups must be 1-D"),
-        (np.ones(10), "groups must name at least 2 groups, but all samples are in one"),
-        ([*range(9), None], "groups has no entry at position 9"),
-        (np.arange(10) % 2 * 2 // 3, "but all samples are in one"),
-    ],
-)
-def test_groups_that_cannot_be(groups, message):
-    X, y = np.random.default_rng(0).standard_normal((10, 3)), np.arange(10) % 2
-    with pytest.raises(ValueError, match=message):
-        MinimaxRiskClassifier().fit(X, y, groups=groups)
-
-
-def test_too_few_groups_for_a_level():
-    X, y = np.random.default_rng(0).standard_normal((12, 3)), np.repeat([0, 1], 6)
-    with pytest.raises(ValueError, match="needs at least 3 samples"):
-        MinimaxRiskClassifier(radius="bootstrap").fit(X, y, groups=y)
 
 
 def test_batches_are_tested_by_as_many_samples_as_the_groups_are_worth():
@@ -232,3 +145,16 @@ def test_batches_are_tested_by_as_many_samples_as_the_groups_are_worth():
     assert across.n_independent == 16
     uneven = check_batches(model, X, y, batch, groups=[0, 0, 0, 1, *range(2, 14)])
     assert uneven.n_independent == 256 / (9 + 13)
+
+
+@pytest.mark.parametrize("is_stable", [False, True])
+def test_selectors_keep_groups_together(is_stable):
+    """Copies as groups select what the samples themselves do."""
+    rng = np.random.default_rng(7)
+    X, y, group = patients(rng, 30, 12, sizes=1)
+    selector = MinimaxRiskSelector(max_features=4, stability=is_stable, n_subsamples=6, random_state=0)
+    once = selector.fit(X, y).get_support()
+    copies = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    thrice = selector.fit(*copies, groups=np.repeat(group, 3)).get_support()
+    assert np.array_equal(once, thrice)
+    assert verify(selector.estimator_, *copies, groups=np.repeat(group, 3)).valid

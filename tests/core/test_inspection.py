@@ -204,7 +204,7 @@ def test_features_are_counted_on_all_samples(wide):
 
 @pytest.mark.parametrize("solver", ["interior-point", "constraint-generation"])
 def test_path_over_iterations(pyplot, wide, solver):
-    model = MinimaxRiskClassifier(solver).fit(*wide)
+    model = MinimaxRiskClassifier(solver=solver).fit(*wide)
     display = BoundPathDisplay.from_estimator(model).plot()
     drawn = display.artists_
     np.testing.assert_array_equal(drawn["upper bound"].get_xdata(), np.arange(1, model.n_iter_ + 1))

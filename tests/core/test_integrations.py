@@ -54,7 +54,6 @@ from minimaxrisk import (
     MinimaxRiskSelector,
     PredictionSets,
 )
-from minimaxrisk._utils import notices
 
 NAMES = [f"gene {j}" for j in range(8)]
 N = 60
@@ -300,7 +299,6 @@ PANDAS_ALONE = {"dependence", "importance"}
     ],
 )
 def test_tools_of_scikit_learn(name, kind):
-    notices._told.clear()
     with warnings.catch_warnings(record=True) as told:
         warnings.resetwarnings()
         warnings.simplefilter("ignore", DeprecationWarning)

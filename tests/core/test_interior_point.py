@@ -170,7 +170,7 @@ def test_stopping_early_leaves_a_certified_model(wide, max_iter):
     X, y = wide
     best = MinimaxRiskClassifier().fit(X, y)
     with pytest.warns(ConvergenceWarning, match=f"stopped at max_iter={max_iter}"):
-        model = MinimaxRiskClassifier(solvers.InteriorPoint(max_iter=max_iter)).fit(X, y)
+        model = MinimaxRiskClassifier(solver=solvers.InteriorPoint(max_iter=max_iter)).fit(X, y)
     assert model.n_iter_ == max_iter
     assert not model.converged_
     assert verify(model, X, y).valid
@@ -300,7 +300,7 @@ def test_ties_nine_classes_and_a_class_of_two(standardize):
     problem, _ = problem_of(X, y, 9, standardize=standardize)
     assert (problem.lam == 1e-9).sum() > (3 if standardize else 50)
     model, exact = (
-        MinimaxRiskClassifier(solver, standardize=standardize).fit(X, y)
+        MinimaxRiskClassifier(solver=solver, standardize=standardize).fit(X, y)
         for solver in ("auto", solvers.ConstraintGeneration(epsilon=1e-9))
     )
     assert model.converged_

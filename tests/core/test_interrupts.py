@@ -141,10 +141,14 @@ TEXT = make_text(300, 500, random_state=0)
 FITS = {
     "interior point": (MinimaxRiskClassifier(), X, Y),
     "three classes": (MinimaxRiskClassifier(), X, np.arange(40) % 3),
-    "first-order": (MinimaxRiskClassifier("first-order"), X, Y),
-    "constraint generation": (MinimaxRiskClassifier("constraint-generation"), X, Y),
-    "constraint and column generation": (MinimaxRiskClassifier("constraint-and-column-generation"), X, Y),
-    "full-lp": (MinimaxRiskClassifier("full-lp"), X, Y),
+    "first-order": (MinimaxRiskClassifier(solver="first-order"), X, Y),
+    "constraint generation": (MinimaxRiskClassifier(solver="constraint-generation"), X, Y),
+    "constraint and column generation": (
+        MinimaxRiskClassifier(solver="constraint-and-column-generation"),
+        X,
+        Y,
+    ),
+    "full-lp": (MinimaxRiskClassifier(solver="full-lp"), X, Y),
     "instance generation": (MinimaxRiskClassifier(), TALL, (TALL[:, 0] + TALL[:, 1] ** 2 > 0.5).astype(int)),
     "moment space": (MinimaxRiskClassifier(), TALL[:1000], np.arange(1000) % 3),
     "sparse": (MinimaxRiskClassifier(), TEXT.data, TEXT.target),

@@ -220,26 +220,6 @@ def test_paths_and_permutations_have_the_radii_of_fits(small):
     np.testing.assert_allclose(np.sort(tested.null_distribution), np.sort(null), atol=1e-6)
 
 
-def test_smaller_radii_do_not_cover(small):
-    """A factor that covers with plain standard errors does not where moderation makes them smaller."""
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((90, 4)), np.arange(90) % 3
-    X[y == 0] *= 5.0
-    data = check_training_data(MinimaxRiskClassifier(), X, y)
-
-    def covers(factor, moderation):
-        return pose(data, rule=Multiple(factor, 0.9, moderation=moderation), **CHOICES).radii.covers
-
-    factor = next(s for s in np.geomspace(1.0, 10.0, 100).tolist() if covers(s, 0.0))
-    found = {(s, c): covers(s, c) for s in (factor, 3.0 * factor) for c in (0.0, 20.0)}
-    assert found == {
-        (factor, 0.0): True,
-        (factor, 20.0): False,
-        (3.0 * factor, 0.0): True,
-        (3.0 * factor, 20.0): True,
-    }
-
-
 # ---- what it is for
 
 

@@ -20,7 +20,8 @@ from minimaxrisk import (
 )
 from minimaxrisk.app.report.gathering import can_choose_radius
 from minimaxrisk.samples.folds import without_each_fold
-from minimaxrisk.samples.validation import labels_of_units, units_of_labels
+from minimaxrisk.samples.groups import labels_of_units
+from minimaxrisk.samples.label_permutations import units_of_labels
 from tests.folds import folds_of
 
 N = 24

@@ -90,7 +90,7 @@ def test_every_iteration_is_that_of_the_printed_algorithm(
     risks, sizes = algorithm_1(*reference.subset_rows(Phi), tau, lam, initial, **options)
     printed = ConstraintGeneration(initial_features=start, select="as-printed", **options)
     options = {"coding": coding, "fit_intercept": fit_intercept, "moderation": 0.0}
-    model = MinimaxRiskClassifier(printed, **options).fit(X, labels)
+    model = MinimaxRiskClassifier(solver=printed, **options).fit(X, labels)
     assert model.subset_sizes_.tolist() == sizes
     np.testing.assert_allclose(model.worst_case_errors_, risks, rtol=0.0, atol=1e-8)
     assert model.converged_ or len(risks) == k_max + 1
@@ -105,7 +105,7 @@ def test_where_the_bound_stands_still_only_the_printed_algorithm_drops_features(
     X, y = (rng.random((60, 800)) < 0.04).astype(float), (rng.random(60) < 0.2).astype(int)
     for select_by, may_drop in (("as-printed", True), ("in-out", False)):
         solver = ConstraintGeneration(n_max=10, k_max=10, select=select_by)
-        model = MinimaxRiskClassifier(solver, standardize=False).fit(X, y)
+        model = MinimaxRiskClassifier(solver=solver, standardize=False).fit(X, y)
         stood_still = np.flatnonzero(np.diff(model.worst_case_errors_[:-1]) > -1e-10) + 1
         assert len(stood_still) > 2
         n_dropped = [model.history_[k + 1]["n_removed"] for k in stood_still]

@@ -271,7 +271,7 @@ def test_bad_radii(radii, message):
         ({"coding": "binary"}, "The 'coding' parameter"),
         ({"standardize": "yes"}, "The 'standardize' parameter"),
         ({"class_weight": {0: -1.0}}, "class_weight must be positive"),
-        ({"sample_weight": [-1.0] + [1.0] * 29}, "sample_weight must not be negative"),
+        ({"sample_weight": [-1.0] + [1.0] * 29}, "Negative values"),
     ],
 )
 def test_bad_options(options, message):

@@ -28,8 +28,6 @@ from minimaxrisk.guarantees.left_out import (
 )
 from minimaxrisk.samples.folds import dealt_folds
 
-pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.UninformativeRadiusWarning")
-
 
 def study(n_of_classes, seed=0, effect=1.0, d=30):
     """Every class has informative features of its own."""

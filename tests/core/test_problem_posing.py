@@ -12,7 +12,7 @@ from minimaxrisk.problem import rule
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
+from minimaxrisk.uncertainty.rules import Multiple
 
 CHOICES = {"coding": "auto", "rule": Multiple(1.0), "standardize": True, "fit_intercept": True}
 
@@ -43,18 +43,6 @@ def test_choices_of_the_caller(coding, standardize, fit_intercept, is_known):
     assert posed.problem.marginal.is_known == is_known
     assert posed.radii.factor == 1.7
     np.testing.assert_array_equal(posed.problem.centre, posed.instances.p_hat)
-
-
-def test_rules_that_have_something_to_share_share_it():
-    data = some_data(2)
-    data.weights[:] = 1.0
-    draws, plain = MultiplierBootstrap(0.9, 50, 3), Multiple(2.0)
-    posed = pose(data, **{**CHOICES, "rule": draws})
-    shared = posed.rule_for_labellings(draws)
-    assert shared.shared is not None
-    (again,) = posed.relabelled([data], shared)
-    np.testing.assert_allclose(again.problem.lam, posed.problem.lam, rtol=1e-12)
-    assert posed.rule_for_labellings(plain) is plain
 
 
 def test_columns_that_are_empty_whatever_the_labels():
@@ -91,18 +79,6 @@ def test_an_average_of_rules(monkeypatch):
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     use = np.mean([np.abs(member.to_mu(problem.scale)) for member in members], axis=0)
     np.testing.assert_allclose(average.use_of_components(problem.scale), use, atol=1e-14)
-
-
-def test_columns_that_no_coefficient_uses_are_left_out():
-    coef = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, -1.0]])
-    found = LinearRule.from_full(coef, np.array([0.5, -0.5]), 0.25)
-    assert found.n_features == 3
-    assert found.columns.tolist() == [1, 2]
-    np.testing.assert_array_equal(found.coef, coef[:, 1:])
-    np.testing.assert_array_equal(found.full_coef, coef)
-    assert found.threshold == 0.25
-    X = np.array([[9.0, 1.0, 2.0]])
-    np.testing.assert_array_equal(found.scores(X), [[2.5], [-2.5]])
 
 
 def test_a_rule_on_the_columns_that_it_uses():

@@ -40,7 +40,7 @@ def test_verbose_goes_to_standard_error_where_logging_is_not_set_up(wide, capsys
 def test_interrupt_inside_the_solver_leaves_a_valid_model(monkeypatch):
     """A real SIGINT while HiGHS works on a program that would take many seconds."""
     study = make_expression(200, 1000, n_informative=10, effect=0.3, random_state=0)
-    model = MinimaxRiskClassifier("full-lp", coding="one-hot")
+    model = MinimaxRiskClassifier(solver="full-lp", coding="one-hot")
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     solve = RangeProgram.solve
 

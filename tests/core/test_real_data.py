@@ -70,7 +70,7 @@ def test_interior_point(real_data, coding, name, expected):
 )
 def test_dorothea(real_data, solver, tolerance):
     X, y = real_data("Dorothea")
-    model = MinimaxRiskClassifier(solver, moderation=0).fit(X, y)
+    model = MinimaxRiskClassifier(solver=solver, moderation=0).fit(X, y)
     assert model.converged_
     certificate = verify(model, X, y)
     assert certificate.valid, certificate.problems
@@ -88,7 +88,9 @@ def test_dorothea(real_data, solver, tolerance):
 def test_interior_point_equals_constraint_generation(real_data, coding, name, expected):
     X, y = real_data(name)
     model = MinimaxRiskClassifier(coding=coding, moderation=0).fit(X, y)
-    exact = MinimaxRiskClassifier(ConstraintGeneration(epsilon=1e-9), coding=coding, moderation=0).fit(X, y)
+    exact = MinimaxRiskClassifier(solver=ConstraintGeneration(epsilon=1e-9), coding=coding, moderation=0).fit(
+        X, y
+    )
     assert exact.worst_case_error_ == pytest.approx(expected, abs=1e-7)
     assert model.worst_case_error_ == pytest.approx(exact.worst_case_error_, abs=1e-9)
     assert model.n_features_selected_ <= len(y) * model.coef_.shape[0]
@@ -102,7 +104,7 @@ def test_twenty_rounds_on_dorothea_as_printed_and_by_default(real_data):
     """Its bound stands still for many rounds; when that ends depends on vertices that are equally good."""
     X, y = real_data("Dorothea")
     printed, own = (
-        MinimaxRiskClassifier(ConstraintGeneration(k_max=20, select=select), moderation=0).fit(X, y)
+        MinimaxRiskClassifier(solver=ConstraintGeneration(k_max=20, select=select), moderation=0).fit(X, y)
         for select in ("as-printed", "in-out")
     )
     assert own.worst_case_error_ < printed.worst_case_error_ - 1e-3

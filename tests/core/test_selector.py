@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -66,3 +67,11 @@ def test_an_estimator_that_selects_nothing_is_refused(wide):
     X, y = wide
     with pytest.raises(ValueError, match="estimator must have selected_features_ after fit"):
         MinimaxRiskSelector(LogisticRegression()).fit(X, y)
+
+
+def test_scikit_learn_selects_the_same_with_a_threshold_of_its_own(cancer):
+    """The default threshold is the mean size of all coefficients."""
+    ours = MinimaxRiskSelector().fit(*cancer).get_support()
+    theirs = SelectFromModel(MinimaxRiskClassifier(), threshold=1e-12).fit(*cancer).get_support()
+    np.testing.assert_array_equal(theirs, ours)
+    assert SelectFromModel(MinimaxRiskClassifier()).fit(*cancer).get_support().sum() < ours.sum()

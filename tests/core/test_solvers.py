@@ -48,7 +48,7 @@ def study():
 
 @pytest.mark.parametrize(("name", "solver"), SOLVERS.items(), ids=SOLVERS)
 def test_a_name_is_the_object_with_its_defaults(study, name, solver):
-    by_name, by_object = (MinimaxRiskClassifier(each).fit(*study) for each in (name, solver))
+    by_name, by_object = (MinimaxRiskClassifier(solver=each).fit(*study) for each in (name, solver))
     assert by_name.solver_ == by_object.solver_ == name
     np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
     assert repr(by_object) == f"MinimaxRiskClassifier(solver={type(solver).__name__}())"
@@ -61,21 +61,21 @@ def test_parameters_reach_the_engine():
     solver = ConstraintGeneration(
         initial_features=[3, 1], n_max=7, epsilon=0.5, k_max=2, select="as-printed", max_seconds=9.0
     )
-    found = engine_settings_of(MinimaxRiskClassifier(solver, gap_tol=0.1), n_features=4)
+    found = engine_settings_of(MinimaxRiskClassifier(solver=solver, gap_tol=0.1), n_features=4)
     np.testing.assert_array_equal(found.initial_features, [3, 1])
     assert (found.n_max, found.epsilon, found.max_iter, found.select) == (7, 0.5, 2, "as-printed")
     assert (found.max_seconds, found.gap_tol, found.first_order_gap_tol) == (9.0, 0.1, 0.1)
     solver = ConstraintAndColumnGeneration(epsilon_1=0.2, epsilon_2=0.3, n_max=7, k_max=2, max_seconds=9.0)
-    found = engine_settings_of(MinimaxRiskClassifier(solver), n_features=4)
+    found = engine_settings_of(MinimaxRiskClassifier(solver=solver), n_features=4)
     assert (found.n_max, found.epsilon_1, found.epsilon, found.max_iter) == (7, 0.2, 0.3, 2)
     for solver in (InteriorPoint(max_iter=3, max_seconds=1.0), FirstOrder(max_iter=3, max_seconds=1.0)):
-        found = engine_settings_of(MinimaxRiskClassifier(solver), n_features=4)
+        found = engine_settings_of(MinimaxRiskClassifier(solver=solver), n_features=4)
         assert found == EngineSettings(found.solver, max_iter=3, max_seconds=1.0)
     assert engine_settings_of(MinimaxRiskClassifier(), n_features=4) == EngineSettings("auto")
 
 
 def test_searches_reach_the_parameters_of_a_solver(study):
-    model = MinimaxRiskClassifier(ConstraintGeneration(k_max=1))
+    model = MinimaxRiskClassifier(solver=ConstraintGeneration(k_max=1))
     grid = {"solver__n_max": [1, 50], "solver__epsilon": [1e-4]}
     with pytest.warns(ConvergenceWarning, match="stopped at k_max=1 "):
         search = GridSearchCV(model, grid, cv=3).fit(*study)
@@ -118,7 +118,7 @@ def test_searches_reach_the_parameters_of_a_solver(study):
 def test_wrong_parameters(solver, message):
     X, y = np.random.default_rng(0).standard_normal((10, 3)), np.arange(10) % 2
     with pytest.raises(ValueError, match=message):
-        MinimaxRiskClassifier(solver).fit(X, y)
+        MinimaxRiskClassifier(solver=solver).fit(X, y)
 
 
 # Limits of time.
@@ -138,7 +138,7 @@ AT_ONCE = 1e-9
 def test_out_of_time_the_bounds_are_valid_and_a_warning_names_the_gap(study, solver, n_iter):
     X, y = study
     with pytest.warns(ConvergenceWarning) as caught:
-        model = MinimaxRiskClassifier(solver).fit(X, y)
+        model = MinimaxRiskClassifier(solver=solver).fit(X, y)
     (message,) = [str(each.message) for each in caught]
     assert (
         f"stopped at max_seconds=1e-09 with an optimality gap of {model.optimality_gap_:.2g}; the bounds are "
@@ -157,7 +157,7 @@ def test_a_long_linear_program_is_stopped_between_two_pivots():
     X, y = large.data, large.target
     told = r"stopped at max_seconds=0\.3 with an optimality gap of"
     with pytest.warns(ConvergenceWarning, match=told):
-        model = MinimaxRiskClassifier(FullLP(max_seconds=0.3)).fit(X, y)
+        model = MinimaxRiskClassifier(solver=FullLP(max_seconds=0.3)).fit(X, y)
     assert not model.converged_
     assert (model.worst_case_error_, model.n_features_selected_) == (0.5, 0)
     assert (model.worst_case_errors_.tolist(), model.subset_sizes_.tolist()) == ([0.5], [0])
@@ -173,7 +173,7 @@ def test_limits_hold_also_while_a_program_is_written_or_presolved(solver):
     X = rng.standard_normal((4000, 60)) + rng.standard_normal((10, 60))[y]
     start = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="stopped at max_seconds=1 "):
-        MinimaxRiskClassifier(solver(max_seconds=1.0)).fit(X, y)
+        MinimaxRiskClassifier(solver=solver(max_seconds=1.0)).fit(X, y)
     assert time.perf_counter() - start < 3.0  # the limit, a second more, and a busy machine
 
 
@@ -200,7 +200,7 @@ def test_what_a_signal_handler_raises_ends_a_long_linear_program(error):
     large = make_expression(120, 4000, random_state=0)
     start = time.perf_counter()
     with pytest.raises(error), alarm(error, 1.5):
-        MinimaxRiskClassifier(FullLP()).fit(large.data, large.target)
+        MinimaxRiskClassifier(solver=FullLP()).fit(large.data, large.target)
     assert time.perf_counter() - start < 3.5
 
 
@@ -211,15 +211,15 @@ def test_what_a_callback_raises_ends_the_fit(study, solver, error):
         raise error
 
     with pytest.raises(error):
-        MinimaxRiskClassifier(solver, callback=callback).fit(*study)
+        MinimaxRiskClassifier(solver=solver, callback=callback).fit(*study)
 
 
 def test_with_time_enough_nothing_changes(study):
     for solver in SOLVERS.values():
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
-            limited = MinimaxRiskClassifier(clone(solver).set_params(max_seconds=1000.0)).fit(*study)
-        np.testing.assert_array_equal(limited.coef_, MinimaxRiskClassifier(solver).fit(*study).coef_)
+            limited = MinimaxRiskClassifier(solver=clone(solver).set_params(max_seconds=1000.0)).fit(*study)
+        np.testing.assert_array_equal(limited.coef_, MinimaxRiskClassifier(solver=solver).fit(*study).coef_)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -231,7 +231,7 @@ def test_each_problem_of_an_ensemble_or_a_permutation_test_has_the_limit(solver,
     simulated = make_expression(*shape, effect=1.2, n_informative=5, random_state=0)
     X, y = simulated.data, simulated.target
     late, short, full = (
-        MinimaxRiskClassifier(each)
+        MinimaxRiskClassifier(solver=each)
         for each in (solver(max_seconds=AT_ONCE), solver(max_iter=1), solver(max_seconds=1000.0))
     )
     ensemble = MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, certify=False, random_state=0)

@@ -146,7 +146,7 @@ def test_fits_that_overlap_leave_the_setting():
 CONCURRENT = {
     "box": MinimaxRiskClassifier(radius="bootstrap", random_state=3),
     "known": MinimaxRiskClassifier(marginal="empirical"),
-    "first-order": MinimaxRiskClassifier("first-order"),
+    "first-order": MinimaxRiskClassifier(solver="first-order"),
     "kernel": KERNEL,
     "ensemble": MinimaxRiskEnsembleClassifier(n_estimators=6, random_state=1, certify=True),
     "radii": MinimaxRiskClassifierCV(radii=[0.5, 1.0, 2.0], cv=3),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,14 +27,11 @@ from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
     frequency_radii,
     multiples_of_standard_errors,
-    split_level,
     union_bound_tail,
 )
 from minimaxrisk.uncertainty.rules import (
     GivenRadii,
-    Multiple,
     MultiplierBootstrap,
-    radius_rule_of,
 )
 from problems import features_in
 
@@ -71,11 +67,6 @@ def sample(request, data):
 
 def union_factors(sample, level):
     return sample.student_factors(union_bound_tail(sample, level))
-
-
-def test_a_tenth_of_what_is_left_is_the_intercepts():
-    assert split_level(0.9, has_intercept=True) == pytest.approx((0.91, 0.99))
-    assert split_level(0.9, has_intercept=False) == (0.9, None)
 
 
 def test_students_factor():
@@ -124,13 +115,6 @@ def test_multiples_of_standard_errors(sample):
     np.testing.assert_array_equal(own[:, 1:], lam[:, 1:])
 
 
-def test_without_an_intercept_there_is_no_frequency(data):
-    bare = sample_of(*data, fit_intercept=False)
-    np.testing.assert_array_equal(
-        multiples_of_standard_errors(bare, 1.5, intercept_level=0.99), multiples_of_standard_errors(bare, 1.5)
-    )
-
-
 def frequencies(prior, n, *, n_blocks, noise=None):
     """What ``frequency_radii`` asks of a sample."""
     prior, noise = np.array(prior), np.array(prior if noise is None else noise)
@@ -164,26 +148,6 @@ def test_limits_of_frequencies():
     (signed,) = frequency_radii(frequencies([0.3, 0.7], 10.0, n_blocks=1), 0.94)
     low, high = limits(3, 10, 0.03)
     assert signed == pytest.approx(2.0 * max(high - 0.3, 0.3 - low), rel=1e-12)
-
-
-def test_limits_of_frequencies_of_hardly_any_samples():
-    """Of less than one hit or miss, and where nothing is left of the sample, which tells nothing then."""
-    for f in (0.2, 0.8):
-        (found,) = frequency_radii(frequencies([f, 1.0 - f], 1.2, n_blocks=1), 0.94)
-        low, high = limits(1.2 * f, 1.2, 0.03)
-        assert found == pytest.approx(2.0 * max(high - f, f - low), rel=1e-9)
-    nothing = frequency_radii(frequencies([1.0, 0.0], 0.0, n_blocks=2), 0.94)
-    np.testing.assert_array_equal(nothing, [1.0, 1.0])
-
-
-def test_a_class_whose_weight_is_lost_by_rounding(data):
-    """The samples of the other class, all of which are of that class."""
-    X, labels = data
-    for lost in (0, 1):
-        low, _ = limits((labels != lost).sum(), (labels != lost).sum(), 0.05)
-        for weight in (1e-20, 1e-16):
-            sample = sample_of(X, labels, weights=np.where(labels == lost, weight, 1.0), counts=np.ones(N))
-            assert frequency_radii(sample, 0.9) == pytest.approx([2.0 * (1.0 - low)])
 
 
 def test_limits_of_frequencies_where_samples_weigh_differently():
@@ -252,35 +216,7 @@ def test_groups_have_the_moments_of_their_means(data):
         np.testing.assert_allclose(sample.spread.mean[k], own**2 @ means / np.sum(own**2), atol=1e-12)
 
 
-def test_moments_at_hand_are_not_computed_again(data):
-    sample = sample_of(*data)
-    before = sample.features.n_passes
-    assert sample.moments.mean.shape == sample.spread.mean.shape == (2, 7)
-    assert sample.features.n_passes == before
-    assert replace(sample, known=None).moments.mean.shape == (2, 7)
-    assert sample.features.n_passes > before
-
-
 # ---- rules
-
-
-def test_rules_by_name():
-    def rule(radius, **more):
-        options = {"confidence": 0.9, "n_bootstrap": 70, "standardize": False, "moderation": 2.0}
-        return radius_rule_of(SimpleNamespace(radius=radius, **options), seed=3, **more)
-
-    assert rule("bootstrap") == MultiplierBootstrap(0.9, 70, 3)
-    assert rule(2) == Multiple(2.0, 0.9, moderation=2.0)
-    # Where nobody reads whether it covers.
-    assert rule(2, is_checked=False) == Multiple(2.0, None, moderation=2.0)
-    lam = np.ones(3)
-    given = rule(lam)
-    assert isinstance(given, GivenRadii)
-    assert given.lam is lam
-    assert given.is_standardized is False
-    assert rule([1.0]) == GivenRadii([1.0], False)
-    with pytest.raises(ValueError, match=r"radius .* 'bootstrap' or .* got array\(2\).* radius.item\(\)"):
-        rule(np.array(2))
 
 
 def test_without_draws_radii_are_those_of_the_union_bound(sample):
@@ -288,57 +224,7 @@ def test_without_draws_radii_are_those_of_the_union_bound(sample):
     np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
     expected = multiples_of_standard_errors(sample, found.factors, intercept_level=0.99)
     np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
-    assert found.covers
     assert found.remarks == ()
-
-
-def test_without_draws_remarks_are_those_of_the_union_bound(sample, monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        "minimaxrisk.uncertainty.rules.broken_assumptions",
-        lambda *of: asked.append(of) or ("broken",),
-    )
-    found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
-    assert found.remarks == ("broken",)
-    assert asked == [(sample, union_bound_tail(sample, 0.91))]
-
-
-def test_a_factor_covers_from_the_union_bound_on(sample):
-    level, _ = split_level(0.9, has_intercept=True)
-    needed = float(union_factors(sample, level).max())
-    assert Multiple(needed, 0.9).radii(sample).covers
-    assert not Multiple(np.nextafter(needed, 0.0), 0.9).radii(sample).covers
-    assert not Multiple(needed).radii(sample).covers
-    found = Multiple(needed, 0.9, 0.99).radii(sample)
-    assert found.factor == needed
-    np.testing.assert_array_equal(
-        found.lam, multiples_of_standard_errors(sample, needed, intercept_level=0.99)
-    )
-    by_block = Multiple(union_factors(sample, level), 0.9).radii(sample)
-    assert by_block.covers
-    expected = multiples_of_standard_errors(sample, by_block.factors)
-    np.testing.assert_array_equal(by_block.lam, expected)
-
-
-def test_no_factor_covers_where_nothing_is_left_of_the_sample(data):
-    X, labels = data
-    two = sample_of(X[[labels.argmin(), labels.argmax()]], np.array([0, 1]))
-    assert not Multiple(1e9, 0.9).radii(two).covers
-    three = sample_of(X[:3], np.array([0, 1, 1]))
-    assert three.n_left == 1.0
-    assert Multiple(1e9, 0.9).radii(three).covers
-
-
-def test_a_factor_that_is_larger_than_needed_makes_what_is_broken_no_worse(monkeypatch, sample):
-    level, asked = split_level(0.9, has_intercept=True)[0], []
-    needed = float(union_factors(sample, level).max())
-    monkeypatch.setattr(
-        "minimaxrisk.uncertainty.rules.broken_assumptions",
-        lambda of, tail: asked.append((of, tail)) or ("broken",),
-    )
-    assert Multiple(10.0 * needed, 0.9).radii(sample).remarks == ("broken",)
-    assert asked == [(sample, union_bound_tail(sample, level))]
-    assert Multiple(0.5 * needed, 0.9).radii(sample).remarks == ()
 
 
 def test_given_radii(data):
@@ -348,26 +234,10 @@ def test_given_radii(data):
     found = GivenRadii(row, True).radii(sample)
     assert found.lam.dtype == np.float64
     np.testing.assert_array_equal(found.lam, [[SMALLEST_RADIUS, 1, 2, 3, 4, 5, 6]] * 2)
-    assert (found.factor, found.remarks, found.covers) == (None, (), False)
+    assert (found.factor, found.remarks) == (None, ())
     outer = GivenRadii(np.stack([row, 2.0 * row]), False).radii(sample).lam
     size = np.append(1.0, np.sqrt(np.mean(X**2, axis=0)))
     np.testing.assert_allclose(outer[:, 1:], (np.stack([row, 2.0 * row]) / size)[:, 1:], rtol=1e-12)
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_given_radii_that_make_no_sense(data, fit_intercept):
-    sample = sample_of(*data, coding="one-hot", fit_intercept=fit_intercept)
-    d = 6 + fit_intercept
-    columns = "the columns of X, the intercept first" if fit_intercept else "the columns of X"
-    shapes = rf"radius .* each of {columns}: shape \({d},\), or \(2, {d}\) .* got shape"
-    with pytest.raises(ValueError, match=rf"{shapes} \(3, {d}\) and type float64"):
-        GivenRadii(np.ones((3, d)), True).radii(sample)
-    with pytest.raises(ValueError, match=rf"{shapes} \({d},\) and type bool"):
-        GivenRadii(np.ones(d, dtype=bool), True).radii(sample)
-    for wrong in (-0.5, np.inf, np.nan):
-        lam = np.array([0.0, 0.5, wrong, *range(d - 3)])
-        with pytest.raises(ValueError, match=f"radius .* finite and not negative, got {wrong} among"):
-            GivenRadii(lam, True).radii(sample)
 
 
 # ---- the bootstrap
@@ -427,17 +297,6 @@ def test_draws_of_the_bootstrap(data, monkeypatch, coding, kind):
     np.testing.assert_allclose(rule._cosines(draws), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("coding", ["signed", "one-hot"])
-def test_tails_of_cosines(data, coding):
-    """A direction is uniform: the share of drawn directions that are as close to a fixed one, on one side."""
-    draws = rules.Draws.of(sample_of(*data, coding=coding))
-    for dimension, (block, cosine) in zip(draws.n_dimensions, [(0, 0.5), (1, 0.3)], strict=False):
-        e = np.random.default_rng(0).standard_normal((100_000, dimension))
-        share = np.mean(e[:, 0] > cosine * np.linalg.norm(e, axis=1))
-        tails = draws.tails(np.full((1, len(draws.n_dimensions)), cosine))
-        assert tails[0, block] == pytest.approx(share, abs=0.005)
-
-
 def test_labellings_share_their_draws(data, monkeypatch):
     X, labels = data
     sample = sample_of(X, labels)
@@ -449,7 +308,7 @@ def test_labellings_share_their_draws(data, monkeypatch):
     np.testing.assert_allclose(shared.radii(sample).lam, rule.radii(sample).lam, rtol=1e-10)
     with monkeypatch.context() as patch:
         patch.delattr(MultiplierBootstrap, "_cosines")
-        assert shared.radii(sample).covers
+        assert shared.radii(sample).factor is not None
     # Another labelling of the same instances: multipliers that its codes turn round, by the definition.
     other = sample_of(X, np.random.default_rng(0).permutation(labels))
     code = other.coding.matrix[0] @ (other.units.p_hat > 0.0)
@@ -459,50 +318,6 @@ def test_labellings_share_their_draws(data, monkeypatch):
     for n_largest in (rules.FEWEST_LARGEST, 3, 1):
         monkeypatch.setattr(rules, "FEWEST_LARGEST", n_largest)
         np.testing.assert_allclose(rule.sharing(sample).shared.cosines(other), expected, rtol=1e-10)
-
-
-def test_the_largest_products_hold_nearly_all_maxima_and_the_others_are_looked_up():
-    random = np.random.default_rng(3)
-    X, labels = random.normal(size=(40, 900)), random.permutation(np.arange(40) % 2)
-    X[:, 7] += 3.0 * labels  # its deviation shrinks with the labels as they are
-    rule = MultiplierBootstrap(0.9, 150, 4)
-    shared = rule.sharing(sample_of(X, random.permutation(labels))).shared
-    np.testing.assert_allclose(shared.spread, np.sqrt(np.mean(shared.products**2, axis=0)))
-    assert shared.largest.shape == (150, 64 + shared.products.shape[1] // 64)
-    # No other column has a larger ratio; that of the intercept is one.
-    ratios = np.abs(shared.products) / shared.spread
-    np.testing.assert_allclose(np.take_along_axis(ratios, shared.largest, axis=1).min(axis=1), shared.others)
-    np.put_along_axis(ratios, shared.largest, 0.0, axis=1)
-    assert (ratios.max(axis=1) <= shared.others).all()
-    for y in (labels, random.permutation(labels)):
-        sample = sample_of(X, y)
-        code = sample.coding.matrix[0] @ (sample.units.p_hat > 0.0)
-        drawn = (shared.multipliers * code)[:, np.nonzero(sample.units.p_hat)[1]] * np.sqrt(40)
-        expected = largest_sums(sample, drawn) / lengths_within(sample, drawn)
-        np.testing.assert_allclose(shared.cosines(sample), expected, rtol=1e-10)
-    # Nothing is lost where the bound is of no use: all products of a draw are looked at.
-    useless = replace(shared, largest=shared.largest[:, :1], others=np.full(150, np.inf))
-    np.testing.assert_array_equal(useless.cosines(sample), shared.cosines(sample))
-    careless = replace(shared, largest=shared.largest[:, :1], others=np.full(150, -np.inf))
-    assert (careless.cosines(sample) < shared.cosines(sample)).any()
-
-
-def test_labellings_with_nothing_to_share(data, monkeypatch):
-    X, labels = data
-    rule = MultiplierBootstrap(0.9, 150, 4)
-    equal = X.copy()
-    equal[labels.argmin()] = equal[labels.argmax()]
-    for sample in (
-        sample_of(X, labels, coding="one-hot"),
-        sample_of(X, labels, weights=np.arange(1.0, N + 1.0)),
-        sample_of(X, labels, groups=np.arange(N)),
-        sample_of(equal, labels),
-    ):
-        assert rule.sharing(sample) is rule
-    monkeypatch.setattr(rules, "MOST_SHARED", 150 * 7)
-    assert rule.sharing(sample_of(X, labels)).shared is not None
-    monkeypatch.setattr(rules, "MOST_SHARED", 150 * 7 - 1)
-    assert rule.sharing(sample_of(X, labels)) is rule
 
 
 def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
@@ -521,7 +336,6 @@ def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
     tail = stats.t.sf(0.1 * np.sqrt(7.0) / np.sqrt(0.99), 7)
     np.testing.assert_allclose(found.factors, sample.student_factors(tail), rtol=1e-12)
     np.testing.assert_array_equal(found.lam, multiples_of_standard_errors(sample, found.factors))
-    assert found.covers
     whole = sample_of(X, np.arange(N) % 2)
     found = MultiplierBootstrap(0.9, 100, 0).radii(whole)
     np.testing.assert_allclose(
@@ -544,18 +358,6 @@ def test_small_classes_have_the_union_bound_and_their_share_of_the_level(monkeyp
     np.testing.assert_allclose(found.factors[1:], sample.student_factors(tail)[1:], rtol=1e-12)
 
 
-def test_remarks_are_for_the_labels_that_were_observed(data, monkeypatch):
-    sample = sample_of(*data)
-    asked = []
-    monkeypatch.setattr(rules, "broken_assumptions", lambda *of: asked.append(of) or ("broken",))
-    rule = MultiplierBootstrap(0.9, 100, 0)
-    found = rule.radii(sample)
-    assert found.remarks == ("broken",)
-    assert [of for of, _ in asked] == [sample]
-    assert sample.student_factors(asked[0][1])[0] == found.factor
-    assert rule.sharing(sample).radii(sample).remarks == ()
-
-
 # ---- assumptions
 
 
@@ -574,13 +376,6 @@ def test_features_that_stand_still_within_a_class():
     assert told.startswith("3 features do not vary within a class")
 
 
-def test_the_intercept_does_not_vary_by_rounding(data):
-    X, labels = data
-    for seed in range(10):
-        weights = np.random.default_rng(seed).random(N)
-        assert features_that_stand_still(sample_of(X, labels, weights=weights, counts=np.ones(N))) == 0
-
-
 def test_skewness_that_matters(sample, monkeypatch):
     """Misses are cosh(gamma z^6/s^3 / (3 sqrt n)) times as frequent: a remark from half as many more on."""
     tail, n = 0.001, sample.n_of_blocks
@@ -591,31 +386,3 @@ def test_skewness_that_matters(sample, monkeypatch):
         told = [one for one in broken_assumptions(sample, tail) if one.startswith("the features")]
         start = f"the features are too skewed for {n[exponents.argmax()]:.0f} samples"
         assert [remark.startswith(start) for remark in told] == [True] * is_told
-
-
-def test_where_nothing_varies_nothing_is_skewed():
-    sample = sample_of(np.ones((N, 2)), np.arange(N) % 2, fit_intercept=False)
-    assert moments.typical_skewness(sample) == 0.0
-    assert moments.mean_kurtosis(sample) == 0.0
-
-
-def test_kurtosis_of_columns_that_vary(data):
-    """The last has one value. Of the others it is the kurtosis that SciPy knows."""
-    X, labels = data
-    for options in ({}, {"coding": "one-hot"}):
-        sample = sample_of(X, labels, fit_intercept=False, **options)
-        expected = stats.kurtosis(X[:, :-1], axis=0, fisher=False).mean()
-        assert moments.mean_kurtosis(sample) == pytest.approx(expected, rel=1e-9)
-
-
-def test_kurtosis_of_means_of_groups(data):
-    """Their squares have not the mean one that those of single samples have."""
-    X, labels = data
-    order = np.argsort(labels, kind="stable")
-    rows, groups = X[order], labels[order] * N + np.arange(N) // 2
-    sample = sample_of(
-        rows, labels[order], groups=np.unique(groups, return_inverse=True)[1], fit_intercept=False
-    )
-    Psi = sample.features.columns(np.arange(5))
-    p = sample.units.p_hat.sum(axis=0)
-    assert moments.mean_kurtosis(sample) == pytest.approx(np.mean(p @ Psi**4 / (p @ Psi**2) ** 2), rel=1e-9)

@@ -73,7 +73,7 @@ def test_unlabelled_instances_against_the_full_program(coding, solver, container
     X[:, 4], X_new = 0.0, rng.standard_normal((9, 6)) * 2.0
     X_new[:, 4] = 50.0  # in a column that says nothing where there are labels
     X_new[0] = X[0]  # one that has a label already
-    model = MinimaxRiskClassifier(solver, coding=coding, radius=0.7)
+    model = MinimaxRiskClassifier(solver=solver, coding=coding, radius=0.7)
     model.fit(container(X), labels, X_unlabeled=container(X_new))
 
     mean, sd = X.mean(axis=0), X.std(axis=0)

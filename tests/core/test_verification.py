@@ -31,7 +31,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return MinimaxRiskClassifier("constraint-generation").fit(*data)
+    return MinimaxRiskClassifier(solver="constraint-generation").fit(*data)
 
 
 @pytest.fixture(scope="module")

@@ -144,7 +144,7 @@ def test_records_of_a_model_tell_the_way():
     history = MinimaxRiskClassifier(radius=1.0).fit(X, y).history_
     assert history[-1]["vertex"]
     assert not any(record["vertex"] for record in history[:-1])
-    generated = MinimaxRiskClassifier("constraint-generation", radius=1.0).fit(X, y).history_
+    generated = MinimaxRiskClassifier(solver="constraint-generation", radius=1.0).fit(X, y).history_
     assert {record["vertex"] for record in generated} == {"HiGHS"}
     assert sum(record["n_pivots"] for record in generated) > 0
 

@@ -74,7 +74,7 @@ def test_worst_cases_hold_however_coarse_the_tolerance(wide, rule, coarse):
     """The two sides of each program are apart, and what is reported are the sides that are proven."""
     X, y = wide
     X = X[:, :60]
-    model = MinimaxRiskClassifier(COARSE, moderation=0).fit(X, y)
+    model = MinimaxRiskClassifier(solver=COARSE, moderation=0).fit(X, y)
     largest, smallest = loss_extremes(X, y, model, rule)
     bounds = worst_case(model, X, y, rule=rule)
     assert bounds.upper - bounds.upper_gap + 1e-3 < largest <= bounds.upper + 1e-9
@@ -92,6 +92,7 @@ def test_worst_cases_are_those_of_predict_where_scores_tie():
     assert bounds.lower == pytest.approx(smallest, abs=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.FarFromZeroWarning")
 @pytest.mark.parametrize("offset", [1 / 3, 1e7])
 def test_sparse_columns_far_from_zero_are_certified(offset):
     for seed in range(10):

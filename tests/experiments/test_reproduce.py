@@ -290,9 +290,11 @@ def test_the_settings_of_the_text_and_of_the_scripts_are_asked_for_cell_by_cell(
     cells = [cell.settings for cell in bounds_and_times.plan(settings, sources)]
     by_hand = {
         "one-hot": MinimaxRiskClassifier(coding="one-hot", moderation=0),
-        "as printed": MinimaxRiskClassifier(ConstraintGeneration(n_max=20, k_max=3, select="as-printed")),
+        "as printed": MinimaxRiskClassifier(
+            solver=ConstraintGeneration(n_max=20, k_max=3, select="as-printed")
+        ),
         "text": MinimaxRiskClassifier(
-            ConstraintGeneration(n_max=20, k_max=3, select="as-printed"),
+            solver=ConstraintGeneration(n_max=20, k_max=3, select="as-printed"),
             moderation=0,
             coding="one-hot",
             fit_intercept=False,

@@ -23,7 +23,7 @@ from minimaxrisk.uncertainty import NAMED_RULES
 SCRIPT = Path(__file__).with_name("user_script.py")
 # Each line has a mistake, which is the only one in it.
 MISTAKES = """\
-MinimaxRiskClassifier("sagaa")
+MinimaxRiskClassifier(solver="sagaa")
 MinimaxRiskClassifier(radius="bootstrapp")
 MinimaxRiskClassifier(class_weight="balance")
 MinimaxRiskClassifierCV(rule="cv")

@@ -32,7 +32,9 @@ Numbers = NDArray[np.float64]
 study = make_expression(80, 100, effect=2.0, random_state=0)
 X, y, X_new, y_new = study.data[:60], study.target[:60], study.data[60:], study.target[60:]
 
-model = MinimaxRiskClassifier(InteriorPoint(max_seconds=60), radius="bootstrap", random_state=0).fit(X, y)
+model = MinimaxRiskClassifier(solver=InteriorPoint(max_seconds=60), radius="bootstrap", random_state=0).fit(
+    X, y
+)
 assert_type(model, MinimaxRiskClassifier)
 assert_type(model.coef_, Numbers)
 assert_type(model.selected_features_, NDArray[np.intp])

@@ -16,22 +16,18 @@ it before, both are still true.
 # a plain number here: we look at solvers, and take the worst-case error as a score. A warning would remind us
 # of that.
 
-import warnings
-
 import matplotlib.pyplot as plt
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.solvers import ConstraintGeneration
 
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 study = make_expression(n_samples=120, n_features=3000, effect=1.2, random_state=0)
 X, y = study.data, study.target
 solvers = {
-    "constraint-generation": MinimaxRiskClassifier(ConstraintGeneration(n_max=20)),
-    "interior-point": MinimaxRiskClassifier("interior-point"),
-    "first-order": MinimaxRiskClassifier("first-order"),
+    "constraint-generation": MinimaxRiskClassifier(solver=ConstraintGeneration(n_max=20)),
+    "interior-point": MinimaxRiskClassifier(solver="interior-point"),
+    "first-order": MinimaxRiskClassifier(solver="first-order"),
 }
 for name, model in solvers.items():
     model.fit(X, y)
@@ -52,7 +48,7 @@ def close_enough(record):
     return record["upper"] - record["lower"] < 0.01
 
 
-stopped = MinimaxRiskClassifier(ConstraintGeneration(n_max=20), callback=close_enough)
+stopped = MinimaxRiskClassifier(solver=ConstraintGeneration(n_max=20), callback=close_enough)
 stopped.fit(X, y)
 print(f"stopped after {stopped.n_iter_} of {solvers['constraint-generation'].n_iter_} rounds,", end=" ")
 print(f"{stopped.worst_case_error_lower_:.4f} <= R* <= {stopped.worst_case_error_:.4f}")

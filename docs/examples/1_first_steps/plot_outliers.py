@@ -13,8 +13,6 @@ the radius by samples that are left out.
 # A simulated study of 120 patients and 1,000 genes, in which one value in fifty was multiplied by 20, as a
 # wrong decimal point or a scratch on an array might do. New patients have such values too.
 
-import warnings
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import clone
@@ -22,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import ClippedScaler, MinimaxRiskClassifierCV
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 from minimaxrisk.inspection import FeatureCountDisplay
 
 random = np.random.default_rng(0)
@@ -44,7 +41,6 @@ X_new = with_wild_values(X_new)
 # standard error of the best. A radius that was chosen by the data gives a score and no bound, which a warning
 # would say; here the error on left-out and new samples is what we look at.
 
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 chosen = MinimaxRiskClassifierCV(radii=np.geomspace(0.3, 8, 15))
 models = {
     "values as they are": make_pipeline(clone(chosen)),

@@ -12,17 +12,13 @@ against another. Handwritten digits make that visible: each feature is a pixel.
 # 360 images of the digits 0 to 5, with 8 x 8 pixels each. The radius is a plain number, because we look for
 # pixels and not for a bound; the warning that says so is turned off.
 
-import warnings
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 X, y = load_digits(n_class=6, return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=360, stratify=y, random_state=0)
 model = MinimaxRiskClassifier(radius=0.5).fit(X_train, y_train)

@@ -14,8 +14,6 @@ to the scores.
 # that learned from all patients and puts a curve on its scores, fitted to scores of left-out patients. The
 # radius is a plain number, and only probabilities are looked at; so the warning about bounds is turned off.
 
-import warnings
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV, calibration_curve
@@ -23,9 +21,7 @@ from sklearn.metrics import brier_score_loss
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 study = make_expression(300, 100, n_informative=10, effect=0.5, random_state=0)
 rule = MinimaxRiskClassifier()
 calibrated = CalibratedClassifierCV(MinimaxRiskClassifier(), cv=5, ensemble=False)

@@ -14,17 +14,13 @@ estimate its error without a single patient put aside.
 # members. ``oob_error_`` is the out-of-bag error: every patient is judged by the members that have not seen
 # it. No worst case is wanted here, so ``certify=False`` saves the time for it.
 
-import warnings
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 
 # The radius is 1, for accuracy; nothing is promised by it.
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 ensemble = MinimaxRiskEnsembleClassifier(certify=False, random_state=0)
 estimate, interval, of_ensemble, of_single, on_training = [], [], [], [], []
 for seed in range(12):

@@ -19,7 +19,7 @@ import numpy as np
 
 from minimaxrisk import MinimaxRiskClassifier
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import UnderfitWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import UnderfitWarning
 
 studies = {
     "20 genes differ": make_expression(100, 1000, effect=1.2, random_state=1),
@@ -36,11 +36,10 @@ def true_error(model, X_new, y_new):
 # %%
 # Plain radii and one that covers
 # -------------------------------
-# A plain number comes with a warning where it is too small to hold all true means, and a model of noise with
-# one that it predicts a single class; we know, and turn them off.
+# No confidence goes with a plain number. A model of noise warns that it predicts a single class; we know, and
+# turn that warning off.
 # ``radius="bootstrap"`` finds the number that is large enough with a probability of 95%.
 
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 warnings.simplefilter("ignore", UnderfitWarning)
 bounds, errors, covering = {}, {}, {}
 for name, study in studies.items():

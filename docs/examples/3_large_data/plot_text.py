@@ -14,19 +14,15 @@ enough.
 # for counting errors. ``gap_tol`` is how close the bounds must be. The radius 2 is a plain number and R* a
 # score, so that the warning about it is turned off.
 
-import warnings
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 from minimaxrisk import MinimaxRiskClassifier, verify
 from minimaxrisk.datasets import make_text
-from minimaxrisk.exceptions import UninformativeRadiusWarning
 
-warnings.simplefilter("ignore", UninformativeRadiusWarning)
 text = make_text(5000, 30_000, random_state=0)
 X, y = text.data[:4000], text.target[:4000]
-model = MinimaxRiskClassifier("first-order", radius=2.0, gap_tol=1e-3).fit(X, y)
+model = MinimaxRiskClassifier(solver="first-order", radius=2.0, gap_tol=1e-3).fit(X, y)
 
 stored = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 print(f"{stored / 1e6:.1f} MB as a sparse table, {8 * np.prod(X.shape) / 1e6:,.0f} MB as a dense one")

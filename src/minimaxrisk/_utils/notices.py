@@ -20,10 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from minimaxrisk.exceptions import (
     CoverageWarning,
+    FarFromZeroWarning,
+    FewSamplesWarning,
     LargeFitWarning,
     OutOfBagWarning,
     UnderfitWarning,
-    UninformativeRadiusWarning,
 )
 
 # Modules between the line of the user and the line that warns: what calls fit for the user is among them.
@@ -43,31 +44,30 @@ MANY_FITS_BY_NAME = ("_fit_and_score_over_thresholds",)
 # What cross-validates the model that the user has, if the user calls it: one of its folds speaks for all.
 CROSS_VALIDATIONS = ("cross_validate", "cross_val_predict", "cross_val_score")
 FIT_ON_FOLD = ("_fit_and_score", "_fit_and_predict")
-RADIUS_WARNINGS = (UninformativeRadiusWarning, CoverageWarning)
-ABOUT_FITS = (*RADIUS_WARNINGS, ConvergenceWarning, OutOfBagWarning, UnderfitWarning)
+ABOUT_FITS = (
+    CoverageWarning,
+    ConvergenceWarning,
+    FarFromZeroWarning,
+    FewSamplesWarning,
+    OutOfBagWarning,
+    UnderfitWarning,
+)
 
 Remark = tuple[str, type[Warning]]
 
-_told: set[type[Warning]] = set()
 _loops_told: WeakSet[object] = WeakSet()
 _silenced: ContextVar[frozenset[type[Warning]]] = ContextVar("silenced", default=frozenset())
 _remarks: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None)
 
 
-def warn(message: str, category: type[Warning], *, once: bool = False) -> None:
+def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line that called this package, unless the category is silenced.
 
-    Within ``one_warning`` the message becomes part of that one; but for a ``LargeFitWarning``, which is of
-    use before the work. With ``once`` it is a remark on what was asked for rather than on the data, and a
-    process is told once, unless the user has a filter for it, which is obeyed. Python's own record of
-    warnings is reset whenever scikit-learn changes filters, so it cannot be used for that.
+    Within ``one_warning`` the message becomes part of that one; except for a ``LargeFitWarning``, which
+    is of use before the work.
     """
     if is_silenced(category):
         return
-    if once and _action(message, category) is None:
-        if category in _told:
-            return
-        _told.add(category)
     remarks = _remarks.get()
     if remarks is None or category is LargeFitWarning:
         warnings.warn(message, category, stacklevel=_level_of_caller())
@@ -164,11 +164,6 @@ def silenced(*categories: type[Warning]) -> Iterator[None]:
         yield
     finally:
         _silenced.reset(token)
-
-
-def without_radius_warnings() -> AbstractContextManager[None]:
-    """For loops of fits whose R* is not reported, or whose caller has been warned."""
-    return silenced(*RADIUS_WARNINGS)
 
 
 def quiet_fits() -> AbstractContextManager[None]:

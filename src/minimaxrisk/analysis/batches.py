@@ -21,13 +21,10 @@ from minimaxrisk.checks.batches import are_confounded
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.certified import LIBRARY_CLASSIFIER, Estimator, columns_used_by, fitted_for
 from minimaxrisk.guarantees.fitted_problem import check_classes
-from minimaxrisk.samples.validation import (
-    check_training_data,
-    codes_of_groups,
-    differences_within,
-    readable,
-    refuse_other_order,
-)
+from minimaxrisk.samples.columns import readable
+from minimaxrisk.samples.groups import codes_of_groups, differences_within
+from minimaxrisk.samples.labels import refuse_other_order
+from minimaxrisk.samples.validation import check_training_data
 
 # The batch counts as predictable if chance alone would make so few errors with at most this probability.
 SIGNIFICANCE = 0.01

@@ -31,8 +31,9 @@ from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import check_classifier, fit_with
 from minimaxrisk.guarantees.certified import SELECTION, Estimator, can, unwrapped
 from minimaxrisk.samples.folds import folds_of_cv
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.parts import groups_for_fit, part_for
-from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 
 class CannotFitError(ValueError):

@@ -23,12 +23,8 @@ from minimaxrisk.samples.folds import (
     repeated_folds,
     without_each_fold,
 )
-from minimaxrisk.samples.validation import (
-    OTHERS_ALONE,
-    codes_of_groups,
-    positions_of_labels,
-    refuse_other_order,
-)
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import positions_of_labels, refuse_other_order
 
 # Lower ends of the bands in which probabilities of predicted classes are counted.
 BANDS = (0.9, 0.75, 0.5, 0.0)
@@ -198,7 +194,7 @@ def cross_validated_error(
     check_n_folds(n_folds)
     check_positive_integer("n_repeats", n_repeats)
     if reason := why_no_folds(model, y, groups):
-        raise ValueError(f"{reason} Add samples, or leave out the class: {OTHERS_ALONE}.")
+        raise ValueError(f"{reason} Add samples, or leave out the class.")
     own = positions_of_labels(y, model.classes_)
     unit = np.arange(len(y)) if groups is None else codes_of_groups(groups, len(y))
     folds = repeated_folds(own, unit, int(n_folds), n_repeats, random_state)

@@ -24,15 +24,11 @@ from minimaxrisk.guarantees.certified import (
     fitted_for,
 )
 from minimaxrisk.guarantees.fitted_problem import check_classes
-from minimaxrisk.samples.equal_rows import numbers_of
-from minimaxrisk.samples.validation import (
-    check_labels,
-    check_table,
-    check_training_data,
-    codes_of_groups,
-    columns_of_frame,
-    readable,
-)
+from minimaxrisk.samples.columns import check_table, columns_of_frame, readable
+from minimaxrisk.samples.copies import numbers_of
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import check_labels
+from minimaxrisk.samples.validation import check_training_data
 
 
 def check_data(

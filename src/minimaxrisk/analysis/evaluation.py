@@ -42,7 +42,8 @@ from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
 from minimaxrisk.guarantees.limits import clopper_pearson_limit
 from minimaxrisk.guarantees.verification import was_fitted_on
-from minimaxrisk.samples.validation import check_labels, codes_of_groups
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import check_labels
 
 # The seed by which one sample of each group is drawn.
 SEED = 0

@@ -49,8 +49,9 @@ from minimaxrisk.guarantees.fitted_problem import (
 )
 from minimaxrisk.samples.independent_units import weights_follow_labels
 from minimaxrisk.samples.label_permutations import ExchangeableLabels
+from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.parts import part_for
-from minimaxrisk.samples.validation import TrainingData, check_labels, check_training_data
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 
 def ignores_labels(pipeline: Pipeline, *, has_weights: bool) -> bool:
@@ -361,7 +362,7 @@ class _Relabelling:
             groups=sample.labels.groups,
         )
         kind = checked._set_kind
-        rule = kind.radius_rule(checked, radius_seed_of(checked), is_checked=False)
+        rule = kind.radius_rule(checked, radius_seed_of(checked))
         with suitable_threads(len(data.labels)):
             if fit is not None and fit._has_posed(data):
                 posed = fit.posed_by_parameters.with_radii(rule)

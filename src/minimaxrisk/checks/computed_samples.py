@@ -11,7 +11,7 @@ from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.table import StudyTable
-from minimaxrisk.samples.equal_rows import duplicate_rows, participation_ratio, resolution
+from minimaxrisk.samples.copies import duplicate_rows, participation_ratio, resolution
 
 MOST_SAMPLES, SHOWN = 1000, 6
 FEWEST_COLUMNS = 20  # from which repeated values are counted

@@ -9,8 +9,7 @@ import numpy as np
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.table import StudyTable
-from minimaxrisk.samples.equal_rows import duplicate_rows
-from minimaxrisk.samples.near_rows import near_copies
+from minimaxrisk.samples.copies import duplicate_rows, near_copies
 
 SHOWN = 6  # samples, or pairs of samples, in a message
 BOTH_SIDES = (

@@ -15,7 +15,7 @@ from scipy import sparse
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.table import Evidence, Names, StudyTable
-from minimaxrisk.samples.validation import differences_within
+from minimaxrisk.samples.groups import differences_within
 
 FEW, MOST = 20, 0.8  # how many other columns, in number and share, make a few remarkable
 FEWEST_WORDS = 50  # columns of a text

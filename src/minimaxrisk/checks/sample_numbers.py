@@ -20,9 +20,8 @@ from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.checks.findings import CONDITION, NOTE, Finding
 from minimaxrisk.checks.scales import FEWEST_COLUMNS, FEWEST_SAMPLES, LOOKED_AT, level_in_words, profile
 from minimaxrisk.checks.table import Evidence, StudyTable
-from minimaxrisk.samples.equal_rows import participation_ratio
+from minimaxrisk.samples.copies import participation_ratio, standardised
 from minimaxrisk.samples.folds import dealt_folds
-from minimaxrisk.samples.near_rows import standardised
 
 MEAN, SPREAD = "mean of a sample", "spread of a sample"
 ZEROS, MISSING = "share of zeros in a sample", "share of missing values in a sample"

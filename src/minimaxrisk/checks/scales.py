@@ -12,7 +12,7 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.names import are_words
 from minimaxrisk.checks.table import StudyTable
-from minimaxrisk.samples.validation import canonical
+from minimaxrisk.samples.columns import canonical
 
 FEWEST_SAMPLES, FEWEST_COLUMNS = 10, 50
 SHOWN = 6  # samples in a message

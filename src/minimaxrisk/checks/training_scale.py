@@ -30,8 +30,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray, dense_columns
-from minimaxrisk.samples.equal_rows import numbers_of
-from minimaxrisk.samples.validation import columns_of_frame, readable
+from minimaxrisk.samples.columns import columns_of_frame, readable
+from minimaxrisk.samples.copies import numbers_of
 
 # Halves of seven data sets against the other halves (tests/core/test_training_scale.py): 0.3% of the honest
 # samples are beyond these limits, and all of those in logarithms, 100 times as large or standardised.

@@ -45,7 +45,8 @@ from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
-from minimaxrisk.samples.validation import TrainingData, check_new_data
+from minimaxrisk.samples.columns import check_new_data
+from minimaxrisk.samples.validation import TrainingData
 
 
 @parameters_by_keyword
@@ -61,6 +62,19 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     Parameters
     ----------
+    radius : float, "bootstrap" or array-like, default=1.0
+        How the confidence radii are set. A number is the factor s; the paper takes 1. A larger one gives a
+        larger uncertainty set, a larger R* and fewer selected features. No confidence
+        goes with a number: R* then ranks models and features, but it is not a bound on the error, and can be
+        small even if labels are noise. ``permutation_test`` shows how small.
+
+        ``"bootstrap"`` chooses s such that all true means lie within the radii at once with probability
+        ``confidence``, by a Gaussian multiplier bootstrap of the largest deviation, which adapts to
+        correlations. Its coverage is asymptotic; a ``CoverageWarning`` says if the sample visibly breaks what
+        it assumes.
+
+        An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
+        classes.
     solver : str or Solver, default="auto"
         ``"interior-point"`` ends at the exact vertex; ``"first-order"`` needs no more memory than the data
         and comes as near to the optimum as ``gap_tol`` says, for many samples with many features, such as
@@ -76,18 +90,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     coding : {"auto", "signed", "one-hot"}, default="auto"
         How labels enter the feature map. ``"signed"`` (two classes) uses one block of coefficients,
         ``"one-hot"`` one block per class; ``"auto"`` is signed for two classes and one-hot for more.
-    radius : float, "bootstrap" or array-like, default=1.0
-        How the confidence radii are set. A number is the factor s; the paper takes 1. A larger one gives a
-        larger uncertainty set, a larger R* and fewer selected features. An ``UninformativeRadiusWarning``
-        says if it is too small to hold all true means at once.
-
-        ``"bootstrap"`` chooses s such that all true means lie within the radii at once with probability
-        ``confidence``, by a Gaussian multiplier bootstrap of the largest deviation, which adapts to
-        correlations. Its coverage is asymptotic; a ``CoverageWarning`` says if the sample visibly breaks what
-        it assumes.
-
-        An array holds :math:`\lambda` itself, in the units and the shape of ``lambda_``; one row serves all
-        classes.
     moderation : float, default=1.0
         The standard errors of a class use its second moments, shrunk towards those of all samples as if
         ``moderation`` samples more had been measured. Without it, features of a class with one or two samples
@@ -175,7 +177,7 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         The seed of the draws of ``radius="bootstrap"``, with which ``verify`` repeats them.
     coverage_ : float or None
         The probability with which all true means lie within the radii, as far as the named rule's assumptions
-        hold; None where ``radius`` is no name.
+        hold. None if ``radius`` is not a name: ``worst_case_error_`` is then not a bound on the error.
     coverage_remarks_ : tuple of str
         What the sample visibly breaks of these assumptions, as told by ``CoverageWarning``.
     coding_ : str
@@ -268,13 +270,13 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         }
     )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "solver": [choices.one_of(choices.SolverName), solvers.Solver],
-        "coding": [choices.one_of(choices.Coding)],
         "radius": [
             Interval(Real, 0, None, closed="neither"),
             choices.one_of(choices.RadiusOfBox),
             "array-like",
         ],
+        "solver": [choices.one_of(choices.SolverName), solvers.Solver],
+        "coding": [choices.one_of(choices.Coding)],
         "moderation": [Interval(Real, 0, None, closed="left")],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "n_bootstrap": [Interval(Integral, 1, None, closed="left")],
@@ -293,10 +295,10 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
     def __init__(
         self,
-        solver: choices.SolverName | solvers.Solver = "auto",
-        *,
-        coding: choices.Coding = "auto",
         radius: choices.Radius = 1.0,
+        *,
+        solver: choices.SolverName | solvers.Solver = "auto",
+        coding: choices.Coding = "auto",
         moderation: float = 1.0,
         confidence: float = 0.95,
         n_bootstrap: int = 1000,
@@ -312,9 +314,9 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         verbose: int = 0,
         callback: Callable[[IterationRecord], Any] | None = None,
     ) -> None:
+        self.radius = radius
         self.solver = solver
         self.coding = coding
-        self.radius = radius
         self.moderation = moderation
         self.confidence = confidence
         self.n_bootstrap = n_bootstrap
@@ -369,8 +371,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
 
         Warns
         -----
-        UninformativeRadiusWarning
-            If ``radius`` is a number with which R* is a score and not a bound on the error.
         CoverageWarning
             If the sample visibly breaks what a named radius rule assumes.
         LargeFitWarning

@@ -16,7 +16,7 @@ from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import counted, is_integer, parameters_by_keyword
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk._utils.notices import is_silenced, one_warning, silenced, warn
+from minimaxrisk._utils.notices import is_silenced, one_warning, silenced
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from minimaxrisk._utils.stored_tables import in_memory, take_rows
@@ -31,13 +31,12 @@ from minimaxrisk.engines.radius_path.radii import (
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import (
     CURVED,
-    SCORE,
     start_over,
     warn_about_lost_classes,
     warn_about_work,
 )
 from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
-from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning, UninformativeRadiusWarning
+from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, CalibratedRule
 from minimaxrisk.guarantees.certified import CALIBRATED, CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
 from minimaxrisk.guarantees.counting import calibration_weights
@@ -47,11 +46,8 @@ from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
 from minimaxrisk.samples.folds import Fold, folds_of_cv
-from minimaxrisk.samples.validation import (
-    TrainingData,
-    check_training_data,
-    codes_of_groups,
-)
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.validation import TrainingData, check_training_data
 from minimaxrisk.uncertainty.radius import SMALLEST_RADIUS
 from minimaxrisk.uncertainty.rules import Multiple
 
@@ -122,7 +118,6 @@ FOLD_GAP_OF_SEVERAL = 1e-4
 TIE = 1e-12
 
 WHOSE = " of estimator"  # the parameters that advice names
-CHOSEN_BY_LABELS = f"the radius was chosen by the same samples, so {SCORE}"
 
 
 @dataclass(frozen=True)
@@ -534,14 +529,13 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         decision = decision_of_folds(folds, outcomes, position, data)
         fitted = estimator.set_params(radius=radius, callback=callback)
         # About a number that the caller did not choose, what was said before, and parameters of another.
-        with silenced(UninformativeRadiusWarning, LargeFitWarning, UnderfitWarning):
+        with silenced(LargeFitWarning, UnderfitWarning):
             fitted.fit(X, y, sample_weight=sample_weight, groups=groups)
         if not is_silenced(UnderfitWarning):
             learned = sample.checked_by(fitted)
             rule = CalibratedRule([fitted._fitted_rule()], decision)
             predicted = predicted_classes(rule, learned.X)
             warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
-        warn(CHOSEN_BY_LABELS, UninformativeRadiusWarning, once=True)
         start_over(self, fitted)
         self.estimator_, self.decision_ = fitted, decision
         self.cv_results_ = results

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arrays import FloatArray, IntArray, refuse_elsewhere
 from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.matrices.dense import column_blocks
-from minimaxrisk.samples.validation import readable
+from minimaxrisk.samples.columns import readable
 
 # The standard deviation of a normal variable over its median absolute deviation.
 NORMAL = 1.4826
@@ -80,7 +80,7 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"limit": [Interval(Real, 0, None, closed="right")]}
 
-    def __init__(self, limit: float = 2.0) -> None:
+    def __init__(self, *, limit: float = 2.0) -> None:
         self.limit = limit
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -321,7 +321,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             data,
             estimator.standardize,
             estimator.copy,
-            radius_rule_of(estimator, radius_seed_of(estimator), is_checked=False),
+            radius_rule_of(estimator, radius_seed_of(estimator)),
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol, is_gap_given=True),
         )
         with progress_bar(len(parts), "members", verbose=self.verbose) as progress:

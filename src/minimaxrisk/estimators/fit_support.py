@@ -26,21 +26,16 @@ from minimaxrisk.engines.cost import RATES, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor
 from minimaxrisk.exceptions import (
     CoverageWarning,
+    FarFromZeroWarning,
+    FewSamplesWarning,
     LargeFitWarning,
     UnderfitWarning,
-    UninformativeRadiusWarning,
 )
 from minimaxrisk.matrices.dense import is_copied
 from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.solvers import settings_of
 from minimaxrisk.uncertainty.radius import Radii
-
-SCORE = (
-    "worst_case_error_ is a score and not a bound on the error: it can be small even if the labels are pure "
-    "noise. Use radius='bootstrap' for a bound, or minimaxrisk.permutation_test to see what noise would "
-    "score."
-)
 
 
 def radius_seed_of(model: Any) -> int:
@@ -57,29 +52,52 @@ def engine_settings_of(model: Any, n_features: int) -> EngineSettings:
     return replace(settings, gap_tol=model.gap_tol, first_order_gap_tol=model.gap_tol, is_gap_given=True)
 
 
-def warn_about_radius(parameters: Any, n_features: int, data: TrainingData, radii: Radii) -> None:
-    """What a caller should know about the radii of the set that a bound is about."""
+def warn_about_radius(parameters: Any, data: TrainingData, radii: Radii) -> None:
+    """Warn if the sample breaks what a named radius rule assumes, or the meaning of weights was guessed."""
     for remark in radii.remarks:
         warn(f"{remark}.", CoverageWarning)
-    radius, weights = parameters.radius, data.weights[data.weights > 0]
-    n_samples, is_named = len(weights), isinstance(radius, str)
-    is_guessed = parameters.weight_kind == "auto" and data.groups is None
-    if is_named and is_guessed and data.counts is not None and _could_be_counts(data, parameters):
+    weights = data.weights[data.weights > 0]
+    # Class weights are not counts of samples.
+    are_whole = (weights == np.rint(weights)).all() and weights.max() > 1.0
+    could_be_counts = parameters.class_weight is None and are_whole
+    is_guessed = parameters.weight_kind == "auto" and data.groups is None and data.counts is not None
+    if isinstance(parameters.radius, str) and is_guessed and could_be_counts:
         warn(
-            f"sample_weight holds whole numbers, which are taken for importance: {n_samples} rows are "
-            f"{n_samples} samples at most. Pass weight_kind='counts' if a weight says how many independent "
+            f"sample_weight holds whole numbers, which are taken for importance: {len(weights)} rows are at "
+            f"most {len(weights)} samples. Pass weight_kind='counts' if a weight says how many independent "
             "samples a row stands for, or weight_kind='importance' to silence this.",
             CoverageWarning,
         )
-    # Where rows were taken for several samples each, a number covers only if the user says that they are.
-    n_counted = float((data.weights if data.counts is None else data.counts).sum())
-    is_enlarged = is_guessed and n_counted > n_samples
-    if np.ndim(radius) == 0 and not is_named and (is_enlarged or not radii.covers):
+
+
+def warn_about_single_samples(data: TrainingData) -> None:
+    """Warn if a class has a single sample, or a single group."""
+    used = np.flatnonzero(data.weights)
+    units = used if data.groups is None else data.groups[used]
+    n_units = np.array([len(np.unique(units[data.labels[used] == k])) for k in range(len(data.classes))])
+    counts = data.weights if data.counts is None else data.counts
+    # A row of weight 2 may stand for two samples.
+    n_samples = n_units if data.groups is not None else np.bincount(data.labels, counts)
+    single = data.classes[(n_units == 1) & (n_samples <= 1.0)]
+    if len(single):
+        kind = "sample" if data.groups is None else "group"
+        whose = f"class {listed(single)} has" if len(single) == 1 else f"classes {listed(single)} each have"
         warn(
-            f"with {n_features} features, {n_samples} samples and the plain number "
-            f"{radius:g} as radius, {SCORE}",
-            UninformativeRadiusWarning,
-            once=True,
+            f"{whose} a single {kind}, so that predictions of this class are unreliable; add {kind}s, or "
+            "leave the class out.",
+            FewSamplesWarning,
+        )
+
+
+def warn_about_far_columns(estimator: Any, columns: IntArray) -> None:
+    """Warn about columns in which a rule in the units of the caller loses digits."""
+    if len(columns):
+        names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))[columns]
+        warn(
+            "the model uses columns that are far from zero compared with their spread, such as dates or "
+            f"identifiers: {listed(names)}. Predictions lose digits, and verify may reject them. Subtract a "
+            "constant (StandardScaler), or leave these columns out.",
+            FarFromZeroWarning,
         )
 
 
@@ -97,24 +115,19 @@ def warn_about_lost_classes(
     labels, predicted, weights = data.labels[used], predicted[used], data.weights[used]
     of_class = np.bincount(labels, weights, minlength=n_classes)
     lost = np.flatnonzero(np.bincount(predicted, minlength=n_classes) == 0)
+    most = np.flatnonzero(of_class == of_class.max())
     if len(lost) == n_classes - 1:
         outcome = f"predicts {listed(data.classes[predicted[:1]])} for every sample"
     elif len(lost):
         outcome = f"never predicts {listed(data.classes[lost])}"
     elif weights[labels == predicted].sum() <= of_class.max():
-        outcome = f"is no better than {listed(data.classes[[of_class.argmax()]])} for every sample"
+        name = listed(data.classes[most]) if len(most) == 1 else "any one of the most common classes"
+        outcome = f"is no better than {name} for every sample"
     else:
         return
     is_rare = len(lost) > 0 and bool(of_class[lost].max() < 0.5 * of_class.mean())
     tries = [f"class_weight='balanced'{whose}"] * is_rare + remedies
     warn(f"on the training data the model {outcome}; try {' or '.join(tries)}.", UnderfitWarning)
-
-
-def _could_be_counts(data: TrainingData, parameters: Any) -> bool:
-    """Whether weights, class weights apart, are whole numbers and not all alike 1."""
-    weights = data.weights[data.weights > 0]
-    are_whole = bool((weights == np.rint(weights)).all())
-    return parameters.class_weight is None and are_whole and bool(weights.max() > 1.0)
 
 
 def start_over(estimator: Any, checked: Any) -> None:

@@ -60,8 +60,9 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
     coef0 : float, default=0.0
         Parameter of ``"poly"`` and ``"sigmoid"``.
     radius : float or "bootstrap", default=0.3
-        The radius of the ball: a number of standard errors of the mean feature vector, or so large that the
-        ball contains the true mean with probability ``confidence``.
+        The radius of the ball: a number of standard errors of the mean feature vector, with which R* is not
+        a bound on the error, or so large that the ball contains the true mean with probability
+        ``confidence``.
     confidence : float, default=0.95
         For ``radius="bootstrap"``.
     n_bootstrap : int, default=1000
@@ -232,8 +233,6 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
 
         Warns
         -----
-        UninformativeRadiusWarning
-            If ``radius`` is a number with which R* is a score and not a bound on the error.
         CoverageWarning
             If the sample visibly breaks what ``radius="bootstrap"`` assumes.
         ConvergenceWarning

@@ -22,7 +22,7 @@ from minimaxrisk._utils.stored_tables import not_finite
 from minimaxrisk.guarantees.calibrated_decision import CalibratedRule
 from minimaxrisk.guarantees.certified import ColumnRule, FittedRule
 from minimaxrisk.problem.rule import KernelRule, LinearRule, arg_max
-from minimaxrisk.samples.validation import check_description, check_new_data, first_not_finite
+from minimaxrisk.samples.columns import check_description, check_new_data, first_not_finite
 
 # What to compute from a rule, the classes and validated instances.
 DecidingRule: TypeAlias = FittedRule | CalibratedRule

@@ -36,12 +36,9 @@ from minimaxrisk.guarantees.left_out import (
     weights_of_units,
 )
 from minimaxrisk.samples.folds import dealt_folds, in_order_of_samples, without_each_fold
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import check_labels, positions_of_labels
 from minimaxrisk.samples.parts import groups_for_fit
-from minimaxrisk.samples.validation import (
-    check_labels,
-    codes_of_groups,
-    positions_of_labels,
-)
 
 SCORES = ("decision_function", "predict_proba")
 
@@ -332,7 +329,7 @@ def left_out_scores(
 
 
 def out_of_bag_scores(model: Any) -> FloatArray | None:
-    """Return calibrated scores by members of an ensemble that have not seen a sample (n x K); NaN if all have.
+    """Return calibrated scores by members of an ensemble that did not see a sample (n x K), NaN if all did.
 
     None for other models, and for ensembles behind steps that may have looked at the labels.
     """

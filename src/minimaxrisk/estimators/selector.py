@@ -17,12 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.dask_arrays import is_dask_array
-from minimaxrisk._utils.notices import one_warning, quiet_fits, warn, without_radius_warnings
+from minimaxrisk._utils.notices import one_warning, quiet_fits, silenced, warn
 from minimaxrisk._utils.parallel import parallel_map, progress_bar
 from minimaxrisk._utils.sklearn_private import HasMethods, Interval, fit_context, fit_with
 from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import start_over
+from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, STABILITY, Capable, Estimator
 from minimaxrisk.samples.independent_units import Strata, independent_parts
 from minimaxrisk.samples.validation import TrainingData, check_training_data
@@ -178,7 +179,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         """
         estimator = MinimaxRiskClassifier() if self.estimator is None else self.estimator
         work = self._halve(estimator, X, y, sample_weight, groups) if self.stability else None
-        with without_radius_warnings():
+        with silenced(CoverageWarning):
             fitted = fit_with(clone(estimator), X, y, sample_weight=sample_weight, groups=groups)
         if not hasattr(fitted, "selected_features_"):
             raise ValueError(

@@ -21,8 +21,10 @@ from minimaxrisk.estimators.fit_support import (
     make_monitor,
     radius_seed_of,
     start_over,
+    warn_about_far_columns,
     warn_about_lost_classes,
     warn_about_radius,
+    warn_about_single_samples,
 )
 from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
 from minimaxrisk.exceptions import UnderfitWarning
@@ -63,8 +65,10 @@ class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, 
 
     def _warn(self, posed: Any, data: TrainingData, solved: Any) -> None:
         """Say what the caller should know about the outcome."""
+        warn_about_single_samples(data)
+        warn_about_far_columns(self, posed.columns_far_from_zero(self._fitted_rule()))
         if self._has_proof:
-            warn_about_radius(self._parameters_of_set(), self.n_features_in_, data, posed.radii)
+            warn_about_radius(self._parameters_of_set(), data, posed.radii)
         if solved.remark:
             warn(f"{solved.remark}.", ConvergenceWarning)
 

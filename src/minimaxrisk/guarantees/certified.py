@@ -152,6 +152,19 @@ class Certified(Capable, ABC):
         """Yield all that the fit stored, with the same recomputed (``claims.py``)."""
 
 
+def meaning_of_set(coverage: float | None) -> str:
+    """Return what bounds over an uncertainty set mean for new samples, from the coverage of its radii."""
+    if coverage is None:
+        return (
+            "No confidence is stated for the radii, so this is not a bound on the error rate of new samples: "
+            "it may be small even if labels are noise. radius='bootstrap' gives a bound, permutation_test "
+            "shows R* of noise."
+        )
+    return (
+        f"All true means lie within the radii with {coverage:.0%} confidence, if the rule's assumptions hold."
+    )
+
+
 def can(model: object, capability: Capability) -> bool:
     """Whether an estimator has the capability; those of other libraries have none."""
     return capability in getattr(model, "_capabilities", ())

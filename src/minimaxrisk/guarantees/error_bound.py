@@ -34,9 +34,10 @@ from minimaxrisk.guarantees.bound import Bound, ErrorBound
 from minimaxrisk.guarantees.certified import PROOF, Estimator, can, unwrapped
 from minimaxrisk.guarantees.counting import one_of_each
 from minimaxrisk.guarantees.limits import buehler_limit, clopper_pearson_limit, limit_of_mean_rate
-from minimaxrisk.samples.exchangeability import reason_against_independence
+from minimaxrisk.samples.copies import reason_against_independence
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.parts import fit_on_rows, is_pairwise
-from minimaxrisk.samples.validation import check_labels, codes_of_groups
 
 ROUNDING = 1e-6  # of shares that people write down
 MOST_CELLS = 20_000  # pairs of counts of the smaller two of three classes that Buehler's limit sums over

@@ -41,9 +41,10 @@ from sklearn.impute import SimpleImputer
 from minimaxrisk._utils.arguments import check_confidence, check_positive_integer
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.rounding import at_least
+from minimaxrisk.samples.columns import check_table, columns_of_frame
 from minimaxrisk.samples.label_permutations import ExchangeableLabels
+from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.parts import checked_positions
-from minimaxrisk.samples.validation import check_labels, check_table, columns_of_frame
 
 # Relative error of sums, and so of p-values of one labelling that are computed twice.
 ROUNDING = 1e-9

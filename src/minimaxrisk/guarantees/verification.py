@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk.guarantees.certified import Estimator, has_proof, unwrapped
+from minimaxrisk.guarantees.certified import Estimator, has_proof, meaning_of_set, unwrapped
 from minimaxrisk.guarantees.fitted_problem import FittedProblem, as_fitted_problem
 
 # How closely a stored number must agree with the one recomputed.
@@ -33,6 +33,9 @@ class Certificate:
         bounds, radii, coverage and all that is derived from them are confirmed.
     problems : tuple of str
         What is wrong where ``valid`` is False.
+    coverage : float or None
+        The confidence that goes with the radii, ``coverage_`` of the model. None if none is stated:
+        R* is then not a bound on the error. ``print`` shows which it is.
     """
 
     lower: float
@@ -40,6 +43,15 @@ class Certificate:
     gap: float
     valid: bool
     problems: tuple[str, ...] = ()
+    coverage: float | None = None
+
+    def __str__(self) -> str:
+        if not self.valid:
+            return f"The certificate is not valid: {'; '.join(self.problems)}."
+        return (
+            f"The certificate is valid: {self.lower:.6f} <= R* <= {self.upper:.6f}. "
+            f"{meaning_of_set(self.coverage)}"
+        )
 
 
 def verify(
@@ -130,7 +142,7 @@ def _recompute(fit: FittedProblem) -> Certificate:
         problems.append(f"the lower bound {lower} is not below the upper bound {upper}")
     gap = float(model.worst_case_error_ - model.worst_case_error_lower_)
     _confirm("optimality_gap_", model.optimality_gap_, gap, problems)
-    return Certificate(lower, upper, upper - lower, valid=not problems, problems=tuple(problems))
+    return Certificate(lower, upper, upper - lower, not problems, tuple(problems), model.coverage_)
 
 
 def _confirm(name: str, stored: Any, recomputed: Any, problems: list[str]) -> None:

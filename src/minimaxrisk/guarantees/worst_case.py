@@ -12,7 +12,7 @@ from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk.engines.interior_point.expected_loss import largest_loss
 from minimaxrisk.engines.paper import constraint_generation
-from minimaxrisk.guarantees.certified import BOX_OF_MEANS, ColumnRule, Estimator
+from minimaxrisk.guarantees.certified import BOX_OF_MEANS, ColumnRule, Estimator, meaning_of_set
 from minimaxrisk.guarantees.fitted_problem import (
     FittedProblem,
     as_fitted_problem,
@@ -46,6 +46,9 @@ class WorstCase:
     lower_gap, upper_gap : float
         The smallest error of the set is at most ``lower + lower_gap``, the largest at least
         ``upper - upper_gap``.
+    coverage : float or None
+        The confidence that goes with the radii, ``coverage_`` of the model. None if none is stated:
+        the set then need not contain the true distribution. ``print`` shows which it is.
     """
 
     rule: str
@@ -53,6 +56,13 @@ class WorstCase:
     upper: float
     lower_gap: float
     upper_gap: float
+    coverage: float | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"Error rate of the rule {self.rule!r} over the uncertainty set: {self.lower:.6f} to "
+            f"{self.upper:.6f}. {meaning_of_set(self.coverage)}"
+        )
 
 
 def worst_case(
@@ -134,6 +144,7 @@ def worst_case(
         upper=min(1.0, largest.upper),
         lower_gap=smallest.upper - smallest.lower,
         upper_gap=largest.upper - largest.lower,
+        coverage=fit.model.coverage_,
     )
 
 

@@ -15,7 +15,7 @@ from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.guarantees.certified import unwrapped
 from minimaxrisk.inspection.chart import ALARM, INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
-from minimaxrisk.samples.validation import canonical, check_new_data
+from minimaxrisk.samples.columns import canonical, check_new_data
 
 # Okabe and Ito's colours, which most colour-blind people tell apart.
 BLUE, ORANGE, SKY, VERMILION = "#0072B2", "#E69F00", "#56B4E9", "#D55E00"

@@ -14,7 +14,7 @@ from minimaxrisk.guarantees.certified import SELECTION, STABILITY, fitted_for
 from minimaxrisk.inspection import canvas
 from minimaxrisk.inspection.canvas import Display
 from minimaxrisk.inspection.chart import INK, MAIN, PALE, SOFT, Axis, Chart, Mark, bars_of_rows, class_colour
-from minimaxrisk.samples.validation import positions_of_labels
+from minimaxrisk.samples.labels import positions_of_labels
 
 
 @dataclass(eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minimaxrisk._utils.arrays import DataMatrix, FloatArray
+from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.matrices.moments import Coding, make_coding
 from minimaxrisk.problem.kernel import WITHOUT_ORIGIN, KernelFunction, KernelSpace
 from minimaxrisk.problem.objective import FREE, BayesError, KnownMarginal, Marginal
@@ -103,6 +103,10 @@ class PosedBall:
         """Problems of the same rows and weights with other labels: the products stay."""
         others = [replace(self, instances=self.instances.relabelled(data)) for data in relabelled]
         return [each.with_radii(rule) for each in others]
+
+    def columns_far_from_zero(self, rule: object) -> IntArray:
+        """Return no column: what the model stores is recomputed with the same roundings."""
+        return np.arange(0)
 
     def with_radii(self, rule: BallRadiusRule) -> PosedBall:
         """The same products with another radius."""

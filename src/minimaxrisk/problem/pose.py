@@ -19,11 +19,15 @@ from minimaxrisk.matrices.scaling import PartOfRows, Scaled, features_of, standa
 from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.problem.objective import FREE, KnownMarginal, Marginal
 from minimaxrisk.problem.problem import Box
+from minimaxrisk.problem.rule import AverageRule, LinearRule
 from minimaxrisk.samples.instances import Instances, distinct_instances
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import MomentSample, mean_of_phi, moment_sample, signed_moments
 from minimaxrisk.uncertainty.radius import Radii, RadiusRule
 from minimaxrisk.uncertainty.rules import MultiplierBootstrap
+
+# Products of coefficient and mean from which ``verify``, which compares scores to 1e-9, may see the rounding.
+FAR = 1e6
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,18 @@ class PosedBox:
     problem: Box
     instances: Instances
     radii: Radii
+
+    def columns_far_from_zero(self, rule: LinearRule | AverageRule) -> IntArray:
+        """Return the caller's columns in which a rule in the caller's units loses digits.
+
+        It adds ``coef_j x_j`` to an intercept that holds ``-coef_j mean_j``, so that rounding changes scores
+        by about ``|coef_j mean_j|`` units in the last place.
+        """
+        scale = self.problem.scale
+        size = rule.use_of_components(scale)[:, scale.n_leading :].max(axis=0)
+        inner = np.flatnonzero(size)
+        mean, spread = scale.at(inner)
+        return scale.columns_of(inner[size[inner] * np.abs(mean) > FAR * spread])
 
     def with_radii(self, rule: RadiusRule) -> PosedBox:
         """Another set on the same features: one pass for their moments in place of posing the data again."""

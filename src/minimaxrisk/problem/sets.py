@@ -23,8 +23,8 @@ Posed: TypeAlias = PosedBox | PosedBall
 class SetKind:
     """From the parameters of an estimator to its set.
 
-    ``radius_rule(parameters, seed, is_checked=True)`` is how the parameters set the radii, with remarks on
-    their coverage only if ``is_checked``. ``pose(parameters, data, rule)`` is the problem of the data.
+    ``radius_rule(parameters, seed)`` is how the parameters set the radii, and
+    ``pose(parameters, data, rule)`` is the problem of the data.
     """
 
     radius_rule: Callable[..., RadiusRule | BallRadiusRule]

@@ -29,7 +29,8 @@ import numpy as np
 from scipy import sparse
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk.samples.validation import TrainingData, labels_of_units
+from minimaxrisk.samples.groups import labels_of_units
+from minimaxrisk.samples.validation import TrainingData
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,6 @@ def unit_of_row(data: TrainingData) -> IntArray:
 
 
 def weights_follow_labels(weights: FloatArray, y: np.ndarray) -> bool:
-    """Whether all samples of a class have one weight, and not all classes the same."""
+    """Return whether all samples of a class have one weight, and not all classes the same."""
     of_class = [np.unique(weights[y == label]) for label in np.unique(y)]
     return all(len(found) == 1 for found in of_class) and len(np.unique(weights)) > 1

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from minimaxrisk._utils.arrays import IntArray
-from minimaxrisk.samples.validation import codes_of_groups, refuse_differences_within, units_of_labels
+from minimaxrisk.samples.groups import codes_of_groups, differences_within
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,13 @@ class ExchangeableLabels:
         if strata is not None:
             stratum = codes_of_groups(strata, len(y), argument="strata")
         y, stratum, unit = y[rows], stratum[rows], np.unique(unit[rows], return_inverse=True)[1]
-        refuse_differences_within(
-            unit,
-            stratum,
-            rows,
-            what="strata",
-            unit="samples of a group",
-            advice="correct them, or leave groups out if these samples are independent",
-        )
+        differs = differences_within(unit, stratum)
+        if len(differs):
+            i, j = rows[np.argmax(unit == unit[differs[0]])], rows[differs[0]]
+            raise ValueError(
+                f"strata must be the same for all samples of a group, but those at positions {i} and {j} "
+                "differ; correct them, or leave groups out if these samples are independent."
+            )
         own_groups = None if unit.max() + 1 == len(y) else unit
         unit, row_of_unit, members = units_of_labels(unit, y, stratum)
         movable = [units for units in members if len(np.unique(y[row_of_unit[units]])) > 1]
@@ -71,3 +70,19 @@ class ExchangeableLabels:
     def orders_of_rows(self, n: int, random_state: Any) -> list[IntArray]:
         """Return n permutations: for each row the row from which its label is taken."""
         return [self.row_of_unit[order[self.unit_of_row]] for order in self.orders_of_units(n, random_state)]
+
+
+def units_of_labels(
+    groups: IntArray, labels: np.ndarray, stratum: IntArray | None = None
+) -> tuple[IntArray, IntArray, list[IntArray]]:
+    """Return the unit that each label belongs to, a row of each unit, and the units that exchange labels.
+
+    A label belongs to a group whose samples share it, and moves from group to group of a stratum. In a group
+    with several labels each belongs to its sample, and they are exchanged within the group.
+    """
+    stratum = np.zeros(len(labels), dtype=np.intp) if stratum is None else stratum
+    is_mixed = np.isin(groups, groups[differences_within(groups, labels)])
+    stratum = np.where(is_mixed, stratum.max() + 1 + groups, stratum)
+    unit = np.where(is_mixed, groups.max() + 1 + np.arange(len(labels)), groups)
+    _, first, unit = np.unique(unit, return_index=True, return_inverse=True)
+    return unit, first, [np.flatnonzero(stratum[first] == name) for name in np.unique(stratum)]

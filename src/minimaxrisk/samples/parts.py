@@ -13,7 +13,7 @@ from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk._utils.sklearn_private import fit_with, own_parts, safe_indexing, steps_of
 from minimaxrisk._utils.stored_tables import take_rows
-from minimaxrisk.samples.validation import differences_within
+from minimaxrisk.samples.groups import differences_within
 
 
 def fit_on_rows(

@@ -104,21 +104,12 @@ class UnitMeans:
 
 @dataclass(frozen=True)
 class BallMultiple:
-    """A number of standard errors. With a ``confidence`` it is compared with the factor that covers."""
+    """A number of standard errors."""
 
     factor: float
-    confidence: float | None = None
-    n_draws: int = 0
-    seed: int = 0
 
     def radii(self, sample: UnitMeans) -> Radii:
-        radius = self.factor * sample.standard_error
-        # The square of the distance exceeds its mean with a probability of at least 0.3, that of one normal
-        # number.
-        if self.confidence is None or self.factor <= 1.0 or 2.0 * sample.n_left <= sample.n:
-            return Radii(radius, self.factor)
-        covers = radius >= sample.covering(self.confidence, self.n_draws, self.seed)
-        return Radii(radius, self.factor, broken_assumptions(sample) if covers else (), covers)
+        return Radii(self.factor * sample.standard_error, self.factor)
 
 
 @dataclass(frozen=True)
@@ -132,21 +123,17 @@ class BallBootstrap:
     def radii(self, sample: UnitMeans) -> Radii:
         error, covering = sample.standard_error, sample.covering(self.confidence, self.n_draws, self.seed)
         factor = covering / error if error > 0.0 else 1.0
-        return Radii(factor * error, factor, broken_assumptions(sample), covers=True, seed=self.seed)
+        return Radii(factor * error, factor, broken_assumptions(sample), self.seed)
 
 
 BallRadiusRule: TypeAlias = BallMultiple | BallBootstrap
 
 
-def ball_radius_rule_of(parameters: Any, seed: int, *, is_checked: bool = True) -> BallRadiusRule:
-    """The rule that the parameters of a ``MinimaxRiskKernelClassifier`` name.
-
-    Unless ``is_checked``, nothing is said of the coverage of a number, which takes longer than the radius.
-    """
+def ball_radius_rule_of(parameters: Any, seed: int) -> BallRadiusRule:
+    """Return the rule that the parameters of a ``MinimaxRiskKernelClassifier`` name."""
     if isinstance(parameters.radius, str):
         return BallBootstrap(parameters.confidence, parameters.n_bootstrap, seed)
-    confidence = parameters.confidence if is_checked else None
-    return BallMultiple(float(parameters.radius), confidence, parameters.n_bootstrap, seed)
+    return BallMultiple(float(parameters.radius))
 
 
 def broken_assumptions(sample: UnitMeans) -> tuple[str, ...]:

@@ -31,7 +31,6 @@ class Radii:
     lam: Any  # a NumPy array, or an array where the features are
     factors: float | FloatArray | None  # one for all, or one for each block
     remarks: tuple[str, ...] = ()
-    covers: bool = False  # whether the factor is large enough for a probability, if the assumptions hold
     seed: int = 0  # of the draws, where there were any
 
     @property

@@ -47,9 +47,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse, stats
-from scipy.special import ndtri
 
-from minimaxrisk._utils.arrays import FloatArray, IntArray, to_numpy
+from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -57,7 +56,6 @@ from minimaxrisk.uncertainty.moments import (
     FEWEST_OF_CLASS,
     MomentSample,
     broken_assumptions,
-    moderated_deviation,
 )
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
@@ -79,13 +77,12 @@ FEWEST_LARGEST = 64
 DRAWS_PER_PIECE = 64
 
 
-def radius_rule_of(model: Any, seed: int, *, is_checked: bool = True) -> RadiusRule:
-    """The rule that the parameters of a ``MinimaxRiskClassifier`` name.
+def radius_rule_of(model: Any, seed: int) -> RadiusRule:
+    """Return the rule that the parameters of a ``MinimaxRiskClassifier`` name.
 
-    A number is a factor, an array the radii themselves, a name a rule with coverage. Unless ``is_checked``,
-    nothing is said of the coverage of a number, which takes longer than the radii.
+    A number is a factor, an array the radii themselves, a name a rule with coverage.
     """
-    radius, confidence = model.radius, model.confidence
+    radius = model.radius
     if isinstance(radius, np.ndarray) and radius.ndim == 0:
         names = ", ".join(map(repr, NAMED_RULES))
         raise ValueError(
@@ -93,12 +90,9 @@ def radius_rule_of(model: Any, seed: int, *, is_checked: bool = True) -> RadiusR
             "array without dimensions; pass radius.item()."
         )
     if isinstance(radius, str):
-        by_name: dict[str, RadiusRule] = {
-            "bootstrap": MultiplierBootstrap(confidence, model.n_bootstrap, seed),
-        }
-        return by_name[radius]
+        return MultiplierBootstrap(model.confidence, model.n_bootstrap, seed)
     if np.ndim(radius) == 0:
-        return Multiple(float(radius), confidence if is_checked else None, moderation=model.moderation)
+        return Multiple(float(radius), model.moderation)
     return GivenRadii(radius, model.standardize)
 
 
@@ -106,44 +100,15 @@ def radius_rule_of(model: Any, seed: int, *, is_checked: bool = True) -> RadiusR
 class Multiple:
     """The paper's rule, with the factor given.
 
-    ``confidence`` is the level at which the factor may be large enough for all true means; only then the
-    sample is looked at for what would break it. ``intercept_level`` gives the intercept limits of its own.
     ``moderation`` shrinks the second moments of small classes (``moderated_deviation``).
     """
 
-    factor: float | FloatArray  # for all, or for each block
-    confidence: float | None = None
-    intercept_level: float | None = None
+    factor: float
     moderation: float = 0.0
 
     def radii(self, sample: MomentSample) -> Radii:
-        lam = multiples_of_standard_errors(
-            sample, self.factor, intercept_level=self.intercept_level, moderation=self.moderation
-        )
-        covers = self.covers(sample)
-        # A larger factor than needed makes what is broken no worse.
-        remarks = broken_assumptions(sample, self._tail(sample)) if covers else ()
-        return Radii(lam, self.factor, remarks, covers)
-
-    def covers(self, sample: MomentSample) -> bool:
-        """Whether all radii are as large as those of the union bound."""
-        # Mostly it is below the quantile of the normal law, which is smaller than any of Student's.
-        if self.confidence is None or np.min(self.factor) < -ndtri(self._tail(sample)):
-            return False
-        if not sample.n_left > 0.0:
-            return False
-        # Moderation makes some standard errors smaller than the coverage needs.
-        moderated = to_numpy(moderated_deviation(sample, self.moderation))
-        ratio = np.divide(
-            moderated, sample.sigma, out=np.full_like(moderated, np.inf), where=sample.sigma > 0.0
-        )
-        is_enough = self.factor * ratio.min(axis=1) >= sample.student_factors(self._tail(sample))
-        return bool(np.all(is_enough))
-
-    def _tail(self, sample: MomentSample) -> float:
-        assert self.confidence is not None
-        level, _ = split_level(self.confidence, has_intercept=sample.scale.has_intercept)
-        return union_bound_tail(sample, level)
+        lam = multiples_of_standard_errors(sample, self.factor, moderation=self.moderation)
+        return Radii(lam, self.factor)
 
 
 @dataclass(frozen=True)
@@ -269,7 +234,7 @@ class MultiplierBootstrap:
         lam = multiples_of_standard_errors(sample, factors, intercept_level=intercept_level)
         # The coverage is reported for the observed labelling only.
         remarks = broken_assumptions(sample, tail) if self.shared is None else ()
-        return Radii(lam, factors, remarks, covers=True, seed=self.seed)
+        return Radii(lam, factors, remarks, self.seed)
 
     def _cosines(self, draws: Draws) -> FloatArray:
         """Draws of T*, the same ones for any number of processes."""

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from minimaxrisk.exceptions import UninformativeRadiusWarning
-
 if TYPE_CHECKING:
     from minimaxrisk.checks.findings import Finding
 
@@ -137,8 +135,6 @@ class Console:
         """Warnings of the library are notes of the command."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            # The result itself says what a radius is worth.
-            warnings.simplefilter("ignore", UninformativeRadiusWarning)
             yield
         for warning in caught:
             # Warnings of other packages are for developers.
@@ -152,6 +148,7 @@ ADVICE = {
     "MinimaxRiskKernelClassifier(": "(in Python) MinimaxRiskKernelClassifier(",
     "a number as radius": "--radius 1",
     "a smaller radius": "a smaller --radius",
+    "leave the class out": "leave the class out (of the table, or of the file of --labels)",
     "rule='best'": "--features best",
     "minimaxrisk.permutation_test": "--permutations 199",
 }

@@ -23,7 +23,7 @@ from minimaxrisk.app.storage import SavedModel, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
 from minimaxrisk.guarantees.fitted_problem import FittedProblem
 from minimaxrisk.guarantees.verification import verify
-from minimaxrisk.samples.equal_rows import duplicate_rows, groups_with_duplicates
+from minimaxrisk.samples.copies import duplicate_rows, groups_with_duplicates
 
 REMEMBERED = ("layer", "sheet", "duplicates")  # options of reading that a model file keeps
 MOST_NAMED = 5  # samples, columns or labels in a message
@@ -191,6 +191,8 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
         bounded = "worst-case error" if can(saved.classifier, MEMBERS) else "R*"
         interval = f"{lower} <= {bounded} <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
+        if certificate.coverage is None:
+            typer.echo("R* is a score, not a bound on the error rate: no confidence is stated for the radii.")
         if saved.scaler is not None:
             typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")
     else:

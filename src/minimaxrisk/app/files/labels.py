@@ -176,12 +176,12 @@ def _for_samples(names: TextArray) -> str:
     return f"for the sample{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[str, ...]:
-    """Refuse a column that does not hold classes; returns remarks on possible mistakes."""
+def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> None:
+    """Refuse a column that does not hold classes."""
     column, target = labels.column, labels.target
     assert y is not None
     assert column is not None
-    classes, counts = np.unique(y, return_counts=True)
+    classes = np.unique(y)
     n, k = len(y), len(classes)
     if k == 1:
         raise ValueError(
@@ -199,11 +199,6 @@ def check_classes(labels: Labels, y: np.ndarray | None, where: object) -> tuple[
             f"{where}: the target {target!r} must hold classes with several samples each, got {k} different "
             f"values for {n} samples; is it the column of sample names? Choose another column."
         )
-    remarks = []
-    if len(alone := classes[counts == 1]):
-        which = "the label" if len(alone) == 1 else "each of the labels"
-        remarks.append(f"Only one sample has {which} {listed(alone)}.")
-    return tuple(remarks)
 
 
 def refuse_other_spellings(known: Sequence[str], labels: Iterable[str], where: object) -> None:

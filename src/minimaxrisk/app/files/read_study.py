@@ -201,9 +201,9 @@ def read_training_study(
 
     raw = read_raw_table(path, _as_written(options, target, *sample_columns))
     study, found = _study(raw, request, features, needs_labels=True)
-    remarks = check_classes(found, study.y, label_table or path)
+    check_classes(found, study.y, label_table or path)
     refuse_infinite(study, advice=f"correct them, or pass {spell(options, 'ignore')} for their columns")
-    return replace(study, remarks=(*study.remarks, *remarks))
+    return study
 
 
 def _study(

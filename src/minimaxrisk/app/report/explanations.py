@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimaxrisk._utils.rounding import at_least, at_most, outward, percent
+from minimaxrisk._utils.rounding import at_most, outward, percent
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.findings import Findings, Rivals
@@ -172,11 +172,6 @@ def _about_radius(findings: Findings, advice: Advice) -> Entry:
             f"Chosen by {NAMED_RULES[radius.rule].in_words} such that all true means lie within s standard "
             f"errors of the observed ones at once with {percent(radius.coverage)} confidence. "
             f"{_assumption(findings)}"
-        )
-    elif radius.covers:
-        text = (
-            f"A plain number, but no smaller than the {at_least(radius.needed, '.3g')} that a union bound "
-            f"for normal features needs for {percent(radius.confidence)} confidence."
         )
     else:
         text = (
@@ -378,6 +373,8 @@ def about_confusion(findings: Findings) -> str:
     np.fill_diagonal(counts, 0)
     if not counts.any():
         return "No left-out sample was misclassified."
+    if np.count_nonzero(counts == counts.max()) > 1:
+        return "Two or more kinds of mistakes are equally common."
     own, named = (int(k) for k in np.unravel_index(int(np.argmax(counts)), counts.shape))
     data = findings.data
     return (

@@ -208,7 +208,7 @@ def summarise_radius(model: Any, posed: PosedBox) -> RadiusSummary:
         rule=rule,
         factor=None if model.radius_ is None else float(model.radius_),
         coverage=model.coverage_,
-        covers=posed.radii.covers,
+        covers=model.coverage_ is not None,
         remarks=tuple(model.coverage_remarks_),
         needed=float("inf") if needed is None else needed,
         n_means=n_means,

@@ -98,12 +98,9 @@ from minimaxrisk.inspection.canvas import (
 )
 from minimaxrisk.inspection.errors import ERROR
 from minimaxrisk.problem.pose import PosedBox
-from minimaxrisk.samples.validation import (
-    canonical,
-    codes_of_groups,
-    positions_of_labels,
-    refuse_other_order,
-)
+from minimaxrisk.samples.columns import canonical
+from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.labels import positions_of_labels, refuse_other_order
 
 # Bars of the worst-case figure and rows of its table: more nobody would look up.
 MOST_SUSPECTS = 25

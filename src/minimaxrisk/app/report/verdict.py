@@ -265,7 +265,11 @@ def majority_claim(findings: Findings) -> str:
         there, whose = "", "of these samples"
     else:
         there, whose = " at the given prevalence", "there"
-    return f"always predicting {quoted(name)}, the most common class{there}, is wrong for {error:.1%} {whose}"
+    shares = prevalence_of(findings)
+    sizes = list(findings.data.class_sizes if shares is None else shares.values())
+    is_tied = sizes.count(max(sizes)) > 1
+    which = "one of the most common classes" if is_tied else "the most common class"
+    return f"always predicting {quoted(name)}, {which}{there}, is wrong for {error:.1%} {whose}"
 
 
 def left_out_at_prevalence(findings: Findings) -> float | None:
