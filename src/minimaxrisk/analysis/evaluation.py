@@ -431,7 +431,7 @@ class Evaluation:
         """Return expected numbers of people of class k, and of others that are predicted to be of it."""
         weights = PEOPLE * np.array(list((self.prevalence or {}).values()))
         found = mixture([self._predicted_as(k, k)], weights[[k]], self.confidence)
-        others = np.delete(np.arange(len(weights)), k)
+        others = [j for j in range(len(weights)) if j != k]
         false = mixture([self._predicted_as(k, j) for j in others], weights[others], self.confidence)
         as_tuple = [(one.value, one.low, one.high) for one in (found, false)]
         return ExpectedPeople(self.labels[k], float(weights[k]), *as_tuple)
@@ -460,7 +460,7 @@ class Evaluation:
     @property
     def statement(self) -> str:
         """How often it errs, how sure that is, and for which samples, in words."""
-        n, wrong = self.error.n, self.error.n_counted
+        n, wrong = int(self.confusion.sum()), self.error.n_counted
         drawn = "" if self.n_groups is None else f" (one of each of {counted(self.n_groups, 'group')})"
         errs = f"On {counted(n, 'sample')}{drawn} this model errs on {wrong:,}"
         if self.doubt:
@@ -599,10 +599,11 @@ def evaluate(
     """
     check_confidence(confidence)
     check_classifier("model", model)
+    fitted: Any = model  # with what its capabilities say
     y = check_labels(X, y, groups=groups)
-    named = np.asarray(in_memory(model.predict(X)))
-    has_sets = can(model, SETS)
-    judged = model.estimator_ if has_sets else model
+    named = np.asarray(in_memory(fitted.predict(X)))
+    has_sets = can(fitted, SETS)
+    judged = fitted.estimator_ if has_sets else fitted
     if was_fitted_on(judged, X, y, groups):
         raise ValueError(
             "X and y are the training data of the model, and errors on them say nothing about new samples; "
@@ -613,9 +614,9 @@ def evaluate(
     if has_sets:
         predictions = replace(
             predictions,
-            probabilities=model.predict_proba(X),
-            is_possible=model.predict_set(X),
-            set_confidence=model.confidence,
+            probabilities=fitted.predict_proba(X),
+            is_possible=fitted.predict_set(X),
+            set_confidence=fitted.confidence,
         )
     return evaluation_of(
         predictions, y, prevalence=prevalence, confidence=confidence, groups=groups, baseline=baseline

@@ -405,15 +405,14 @@ def about_left_out(findings: Findings, advice: Advice) -> str:
 def compared(rivals: Rivals) -> str:
     """Which differences from this model are detectable."""
     sentences = [
-        f"{capital(listed(names))} made {outcome} errors than this model, by more than two standard errors "
-        "of the difference."
+        f"{capital(listed(names))} made {outcome} errors than this model (p < 0.05)."
         for outcome in ("fewer", "more")
         if (names := rivals.names(outcome))
     ]
     alike = rivals.names("none")
     if alike:
         whom = f"from {listed(alike)}" if sentences else "between this model and the others"
-        sentences.append(f"No detectable difference {whom}: at most two standard errors.")
+        sentences.append(f"No detectable difference {whom} (p ≥ 0.05).")
     sentences += [
         f"{capital(name)} could not be fitted to these data; scikit-learn says: {reason.rstrip('.')}."
         for name, reason in rivals.left_out.items()
@@ -431,7 +430,7 @@ def about_rivals(findings: Findings, advice: Advice, *, is_imputed: bool) -> lis
         f"settings. Errors are those of {PREDICT}, averaged over the folds; differences are from this model, "
         "positive for more errors; columns and seconds of a fit are medians. The standard errors of the "
         "differences are approximate: they allow for folds that share training samples, and are rough with "
-        "few folds. Of several differences one may exceed two standard errors by chance, and the smallest of "
+        "few folds. Of several differences one may be detectable by chance, and the smallest of "
         "several errors looks smaller than it is."
     )
     if findings.fit.class_weight:
