@@ -29,7 +29,7 @@ from minimaxrisk._utils.rounding import outward, percent
 from minimaxrisk._utils.sklearn_private import check_classifier
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
-from minimaxrisk.analysis.intervals import Estimate, area_under_curve, mixture, share
+from minimaxrisk.analysis.intervals import Estimate, area_under_curve, class_rates, mixture, share
 from minimaxrisk.estimators.prediction_sets import has_scores, scores_of
 from minimaxrisk.guarantees.certified import SETS, Estimator, can
 from minimaxrisk.guarantees.counting import one_of_each
@@ -404,12 +404,9 @@ class Evaluation:
         return np.column_stack(leads), self.own[used]
 
     def _of_class(self, k: int) -> ClassEvaluation:
-        own, predicted = self.confusion.sum(axis=1), self.confusion[:, k]
-        right, n, n_others = predicted[k], predicted.sum(), own.sum() - own[k]
-        people = value = None
-        if self.prevalence is None:
-            value = share(right, n if len(self._present) > 1 else 0, self.confidence)
-        else:
+        rates = class_rates(self.confusion, self.confidence)[k]
+        people, value = None, rates.predictive_value if len(self._present) > 1 else None
+        if self.prevalence is not None:
             people, value = self._people(k), self._predictive_value(k)
         area, ranked = None, self._ranked
         if ranked is not None and k in ranked[1]:
@@ -420,8 +417,8 @@ class Evaluation:
         return ClassEvaluation(
             label=self.labels[k],
             is_known=k < self.n_known,
-            sensitivity=share(right, own[k], self.confidence),
-            specificity=share(n_others - (n - right), n_others, self.confidence),
+            sensitivity=rates.sensitivity,
+            specificity=rates.specificity,
             predictive_value=value,
             area=area,
             people=people,

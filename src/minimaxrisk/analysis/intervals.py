@@ -95,6 +95,27 @@ def share(n_counted: int, n: int, confidence: float, *, precision: float = 1.0) 
     return Estimate(n_counted / n, *_limits(n_counted / n, precision * n, confidence), n_counted, n)
 
 
+@dataclass(frozen=True)
+class ClassRates:
+    """A class against all others: of its samples, of the others, and of those predicted to be of it."""
+
+    sensitivity: Estimate | None
+    specificity: Estimate | None
+    predictive_value: Estimate | None
+
+
+def class_rates(confusion: IntArray, confidence: float, *, precision: float = 1.0) -> list[ClassRates]:
+    """Return the rates by class, from numbers by own class (rows) and predicted class (columns)."""
+    own, predicted, right = confusion.sum(axis=1), confusion.sum(axis=0), confusion.diagonal()
+    others = own.sum() - own
+    counts = zip((right, others - (predicted - right), right), (own, others, predicted), strict=True)
+    shares = [
+        [share(n_counted, n, confidence, precision=precision) for n_counted, n in zip(*pair, strict=True)]
+        for pair in counts
+    ]
+    return [ClassRates(*rates) for rates in zip(*shares, strict=True)]
+
+
 def _limits(value: float, n: float, confidence: float) -> tuple[float, float]:
     """Return Clopper and Pearson's interval; n need not be whole."""
     one_sided = 0.5 * (1.0 + confidence)

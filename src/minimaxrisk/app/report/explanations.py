@@ -335,16 +335,16 @@ def about_cross_validation(findings: Findings, advice: Advice) -> str:
     result = findings.cross_validation
     if result is None:
         return f"Not computed: {findings.cross_validation_skipped or f'{advice.folds} adds it.'}"
-    low, high = result.approximate_interval()
-    rough = "With so few samples this is a rough guide. " if high - low > WIDE else ""
+    error = result.error()
+    rough = "With so few samples this is a rough guide. " if error.high - error.low > WIDE else ""
     how = f"a model that was fitted without it, in {result.n_folds} folds"
     if result.is_out_of_bag:
         how = f"members of the ensemble that had not seen it, calibrated in {result.n_folds} folds"
     return (
         f"Every sample was predicted by {how}. The predicted class is the one with the largest calibrated "
-        f"probability, as in predict. {rough}Intervals would hold with 95% confidence if the outcomes were "
-        "independent. They are not independent, because the folds share their training samples. Choosing "
-        "settings, features or samples by looking at this error makes it too small. Samples from elsewhere, "
+        f"probability, as in predict. {rough}Intervals are approximate: each sample counts as "
+        "0.7 independent ones, because the folds share their training samples. Choosing settings, features "
+        "or samples by looking at this error makes it too small. Samples from elsewhere, "
         "measured in another way, can be misclassified far more often."
     )
 
