@@ -7,9 +7,9 @@ usual standard error of a mean of J differences is too small. Nadeau and Bengio'
 
 With K folds the mean difference over this standard error is compared with Student's distribution with K - 1
 degrees of freedom, also if the folds are drawn several times, because the differences of repeats are not
-independent. In simulated comparisons of equally good classifiers 1 to 7% of the p-values are below 5%: most
-for classifiers that change much with the training samples, least for stable ones, whose folds are nearly
-independent.
+independent. In simulated comparisons of equally good classifiers 3% of the p-values are below 5% on average:
+about 5% for classifiers that change much with the training samples, 1 to 2% for stable ones, whose folds are
+nearly independent.
 """
 
 from __future__ import annotations
@@ -88,11 +88,6 @@ class Comparison:
         return self.errors.mean(axis=1)
 
     @property
-    def standard_errors(self) -> FloatArray:
-        """Approximate standard errors of the mean errors."""
-        return self._standard_error(self.errors)
-
-    @property
     def differences(self) -> FloatArray:
         """Mean error of each minus that of the first: negative where it errs less."""
         return self.mean_errors - self.mean_errors[0]
@@ -100,7 +95,8 @@ class Comparison:
     @property
     def difference_errors(self) -> FloatArray:
         """Approximate standard errors of the differences, which are paired by folds; zero for the first."""
-        return self._standard_error(self.errors - self.errors[0])
+        spread: FloatArray = (self.errors - self.errors[0]).std(axis=1, ddof=1)
+        return spread * np.sqrt(1.0 / self.errors.shape[1] + self.test_share)
 
     @property
     def p_values(self) -> FloatArray:
@@ -118,10 +114,6 @@ class Comparison:
     @property
     def _freedom(self) -> int:
         return self.errors.shape[1] // self.n_repeats - 1
-
-    def _standard_error(self, values: FloatArray) -> FloatArray:
-        spread: FloatArray = values.std(axis=1, ddof=1)
-        return spread * np.sqrt(1.0 / values.shape[1] + self.test_share)
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)

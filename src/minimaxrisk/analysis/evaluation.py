@@ -592,7 +592,7 @@ def evaluate(
     >>> print(found.error)
     3.0% (0.9% to 6.8%; 5 of 169)
     >>> print(found.balanced_accuracy)
-    93.6% (83.5% to 98.3%)
+    93.6% (86.1% to 97.9%)
     """
     check_confidence(confidence)
     check_classifier("model", model)

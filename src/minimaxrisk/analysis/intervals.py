@@ -181,7 +181,7 @@ def area_under_curve(scores: FloatArray, own: IntArray, confidence: float) -> Es
 
 
 def cohort_size(error_rate: float, limit: float, *, power: float = 0.8, confidence: float = 0.95) -> int:
-    """How many samples does a second cohort need, to show that an error rate is below a limit?
+    """Return how many samples a second cohort needs to show that an error rate is below a limit.
 
     With k errors among n samples the error rate is below the limit, with the given confidence, if Clopper and
     Pearson's one-sided upper bound is. The result is the smallest n for which that happens with probability
