@@ -218,6 +218,8 @@ def test_a_baseline_of_numbers_is_compared_at_its_hardest_threshold():
     assert (found.above, np.mean(values >= found.threshold) < 1) == ("b", True)
     # Where a threshold is as good as the model, nothing is shown, even if others are worse.
     assert of_labels(labels, predicted, baseline=10 * y).baseline.p_value == 1.0
+    poor = np.array(["a", "b"])[np.where(np.arange(60) < 15, 1 - y, y)]
+    assert of_labels(labels, poor, baseline=10 * y).baseline.p_value == 1.0
 
 
 def test_a_baseline_of_numbers_is_seldom_called_worse_than_an_equal_model():
