@@ -76,6 +76,8 @@ class Settings:
     path_radii: int = 20
     # Reliable features: simulated studies of each distribution and size.
     reliable_studies: int = 500
+    # Approximate intervals and comparisons: the same.
+    interval_studies: int = 50
     # Accuracy: how often the folds are drawn anew.
     accuracy_repetitions: int = 2
     # Benchmark: fits per rival and problem, fewer if they take longer than so many seconds together; seconds
@@ -195,6 +197,7 @@ QUICK = Settings(
     time_repetitions=1,
     path_radii=5,
     reliable_studies=3,
+    interval_studies=2,
     accuracy_repetitions=1,
     fit_repetitions=2,
     fit_seconds=2.0,

@@ -18,7 +18,7 @@ proof.
 ``PredictionSets``                        labels that cannot be excluded, and probabilities
 ``error_bound``, ``permutation_test``     how often it errs at most; what noise would do
 ``reliable_features``                     how many features of a list are related to the class, at least
-``evaluate``                              this model on samples that it has not seen
+``evaluate``, ``cohort_size``             this model on samples that it has not seen; how many it takes
 ``verify``, ``worst_case``                check a certificate; bound another rule
 ``check_data``, ``check_batches``         data checks
 ``compare``, ``minimax_risk_path``        beside other classifiers; R* at all radii
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.comparison import compare
     from minimaxrisk.analysis.data import check_data, training_scale
     from minimaxrisk.analysis.evaluation import evaluate
+    from minimaxrisk.analysis.intervals import cohort_size
     from minimaxrisk.analysis.minimax_risk_path import minimax_risk_path
     from minimaxrisk.analysis.permutation_test import permutation_test
     from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
@@ -67,6 +68,7 @@ __all__ = [
     "check_batches",
     "check_data",
     "checks",
+    "cohort_size",
     "compare",
     "datasets",
     "error_bound",
@@ -94,6 +96,7 @@ _MODULE_OF = {
     "PredictionSets": "estimators.prediction_sets",
     "check_batches": "analysis.batches",
     "check_data": "analysis.data",
+    "cohort_size": "analysis.intervals",
     "compare": "analysis.comparison",
     "error_bound": "guarantees.error_bound",
     "evaluate": "analysis.evaluation",

@@ -165,3 +165,23 @@ def test_names_of_samples_stay_text(frame, run, tmp_path):
     names = [*HOSTILE_NAMES, *(f"P{i}" for i in range(40))][:40]
     run(frame[50:].assign(sample=names), "--report", tmp_path / "page.html", "--samples", "sample")
     assert "<script>alert" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_baseline_is_a_column_of_labels_of_numbers_or_a_feature(frame, model, run):
+    cohort = frame[50:].assign(doctor=frame["kind"], age=np.arange(90.0)[50:])
+    feature = str(load_model(model).feature_names[0])
+    found = {
+        column: json.loads(
+            run(cohort.drop(columns={"doctor", "age"} - {column}), "--baseline", column, "--json")[1]
+        )
+        for column in ("doctor", "age", feature)
+    }
+    assert all(one["error"] == found["age"]["error"] for one in found.values())
+    doctor = found["doctor"]["baseline"]
+    assert (doctor["n_baseline_alone"], doctor["threshold"]) == (0, None)
+    assert doctor["n_model_alone"] == found["doctor"]["error"]["n_counted"]
+    assert 50 <= found["age"]["baseline"]["threshold"] <= 89
+    assert found[feature]["baseline"]["threshold"] in cohort[feature].to_numpy()
+    status, _, err = run(cohort.drop(columns="age"), "--baseline", "age")
+    assert status == 2
+    assert "age" in err

@@ -666,10 +666,9 @@ def test_parts_left_out_say_so(study):
 def test_cross_validation_is_called_rough(findings):
     wrong = findings.cross_validation.n_wrong
     assert findings.cross_validation.errors[1] == wrong / 60
-    _, high = findings.cross_validation.approximate_interval()
+    high = findings.cross_validation.error().high
     assert f"{wrong or 'none'} of 60 wrong, roughly " in key_numbers(findings)[1].text
     assert f"{at_most(high, '.1%')};" in key_numbers(findings)[1].text
-    assert "not independent" in explanations.about_cross_validation(findings, COMMAND_LINE)
 
 
 @pytest.mark.parametrize(("n_samples", "n_wrong", "rough"), [(72, 3, True), (72, 0, False), (600, 30, False)])
@@ -797,14 +796,14 @@ def test_rivals_are_compared_on_the_folds_of_the_cross_validation(study, clips):
     ("difference", "its_error", "outcome"),
     [
         (0.0, 0.0, "none"),
-        (0.05, 0.03, "none"),
-        (-0.05, 0.03, "none"),
-        (0.07, 0.03, "more"),
-        (-0.07, 0.03, "fewer"),
+        (0.07, 0.0056, "none"),
+        (-0.07, 0.0056, "none"),
+        (0.07, 0.0054, "more"),
+        (-0.07, 0.0054, "fewer"),
     ],
 )
-def test_a_difference_can_be_told_from_two_standard_errors_on(difference, its_error, outcome):
-    """Two folds whose differences have that mean and that standard error."""
+def test_a_difference_can_be_told_from_students_quantile_on(difference, its_error, outcome):
+    """Two folds whose differences have that mean and that standard error: one degree of freedom, 12.7."""
     spread = its_error / np.sqrt(0.5 + 1.0) / np.sqrt(2.0)
     errors = np.array([[0.3, 0.3], [0.3 + difference - spread, 0.3 + difference + spread]])
     unknown = np.full((2, 2), np.nan)
@@ -829,18 +828,18 @@ def with_outcomes(*outcomes, left_out=None):
     [
         (
             with_outcomes("none", "none"),
-            "No detectable difference between this model and the others: at most two standard errors.",
+            "No detectable difference between this model and the others (p ≥ 0.05).",
         ),
         (
             with_outcomes("more", "fewer", "none"),
-            "B forest made fewer errors than this model, by more than two standard errors of the difference. "
-            "A forest made more errors than this model, by more than two standard errors of the difference. "
-            "No detectable difference from c forest: at most two standard errors.",
+            "B forest made fewer errors than this model (p < 0.05). "
+            "A forest made more errors than this model (p < 0.05). "
+            "No detectable difference from c forest (p ≥ 0.05).",
         ),
         (
             with_outcomes("more", "more", left_out={"tree": "No leaves."}),
-            "A forest and b forest made more errors than this model, by more than two standard errors of the "
-            "difference. Tree could not be fitted to these data; scikit-learn says: No leaves.",
+            "A forest and b forest made more errors than this model (p < 0.05). "
+            "Tree could not be fitted to these data; scikit-learn says: No leaves.",
         ),
     ],
 )

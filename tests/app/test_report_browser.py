@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.analysis.evaluation import Said, evaluation_of
+from minimaxrisk.analysis.evaluation import Predictions, evaluation_of
 from minimaxrisk.app.report.cohort import LONGEST, Cohort, render_cohort
 from minimaxrisk.app.report.page import MOST_CELLS, Provenance, render_report
 from minimaxrisk.app.report.phrases import shortened
@@ -317,9 +317,7 @@ def cohort():
     y[0] = "<b>not known</b>"
     named = np.array(ELEVEN, dtype=object)[scores.argmax(axis=1)]
     shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    found = evaluation_of(
-        Said(ELEVEN, named, scores, shares), y, prevalence=None, confidence=0.95, groups=None
-    )
+    found = evaluation_of(Predictions(ELEVEN, named, scores, shares), y)
     assert 5 < found.error.n_counted < 40
     return Cohort(
         evaluation=found,

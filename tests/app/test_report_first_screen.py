@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk._utils.rounding import at_most, outward
+from minimaxrisk._utils.rounding import at_most
+from minimaxrisk.analysis.intervals import ClassRates, class_rates, share
 from minimaxrisk.app.cli.results import COMMAND_LINE
 from minimaxrisk.app.report import verdict
-from minimaxrisk.app.report.clinical import ClassRates, Rate, looked_for, rates_of
+from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import about_features
 from minimaxrisk.app.report.first_screen import (
     N_FEATURES,
@@ -64,7 +64,7 @@ def noise():
 def with_recall(found, *recalls):
     folds = found.cross_validation
     fine = replace(folds, predicted=folds.own)
-    rates = [ClassRates(Rate.of(right, 10), None, None) for right in recalls]
+    rates = [ClassRates(share(right, 10, 0.95), None, None) for right in recalls]
     classes = [replace(one, rates=each) for one, each in zip(found.classes, rates, strict=True)]
     return replace(with_hold_out(found, 0, 40, 40), cross_validation=fine, classes=tuple(classes))
 
@@ -106,24 +106,22 @@ def test_every_verdict_is_one_sentence_of_few_words_without_a_number(two, four, 
 def test_the_numbers_come_in_the_order_of_what_people_ask(two):
     signal, error, by_class, bound = key_numbers(two)
     folds = two.cross_validation
-    low, high = outward(*folds.approximate_interval(), ".1%")
+    interval = folds.error().interval
     assert (signal.name, signal.value) == ("Is there signal?", f"p = {two.permutation.pvalue:.2g}")
     assert error.value == f"{folds.n_wrong / 80:.1%}"
-    assert f"{folds.n_wrong} of 80 wrong, roughly {low} to {high}" in error.text
+    assert f"{folds.n_wrong} of 80 wrong, roughly {interval}" in error.text
     assert f"{folds.majority_error:.1%}" in error.text
     assert bound.value == at_most(two.guarantee.value, ".1%")
     counts = folds.confusion(2)
     sensitivity, specificity = recall_score(folds.own, folds.predicted, average=None)[::-1]
     balanced = balanced_accuracy_score(folds.own, folds.predicted)
-    low, high = outward(*binomtest(int(counts[1, 1]), int(counts[1].sum())).proportion_ci(), ".1%")
+    interval = share(counts[1, 1], counts[1].sum(), 0.95, precision=0.7).interval
     assert by_class.value == f"{sensitivity:.1%} / {specificity:.1%}"
-    assert f"{counts[1, 0]} of {counts[1].sum()} “ill” missed (roughly {low} to {high} found)" in (
-        by_class.text
-    )
+    assert f"{counts[1, 0]} of {counts[1].sum()} “ill” missed (roughly {interval} found)" in (by_class.text)
     assert f"{counts[0, 1]} of {counts[0].sum()} “healthy” called “ill”" in by_class.text
     assert by_class.text.endswith(f"balanced accuracy {balanced:.1%}")
     row = rate_table(two).rows[1]
-    assert row[:4] == ["ill", "34", str(counts[1, 0]), f"{sensitivity:.1%} ({low} to {high})"]
+    assert row[:4] == ["ill", "34", str(counts[1, 0]), f"{sensitivity:.1%} ({interval})"]
 
 
 def test_of_more_classes_the_one_that_fares_worst_is_named(four):
@@ -152,8 +150,8 @@ def test_the_class_that_a_test_looks_for(classes, place):
 
 
 def test_a_class_that_is_never_predicted_has_no_predictive_value():
-    first, second = rates_of(np.array([[5, 0], [3, 0]]))
-    assert (first.predictive_value.n_right, first.predictive_value.n) == (5, 8)
+    first, second = class_rates(np.array([[5, 0], [3, 0]]), 0.95)
+    assert (first.predictive_value.n_counted, first.predictive_value.n) == (5, 8)
     assert second.predictive_value is None
     assert (second.sensitivity.value, second.specificity.value) == (0.0, 1.0)
 
@@ -184,12 +182,11 @@ def test_related_features_are_counted(two):
 
 def test_the_methods_have_what_a_paper_needs(two):
     text = methods(two, {"minimaxrisk": "0.1.0", "numpy": "2.4"}, "filled by medians.")
-    low, high = outward(*two.cross_validation.approximate_interval(), ".1%")
     for part in (
         *("minimaxrisk 0.1.0, numpy 2.4", "80 samples (46 healthy and 34 ill) with 120 features", "radius=1"),
         *(
             "Missing values: filled by medians. ",
-            f"95% interval of Clopper and Pearson {low} to {high}",
+            f"approximate 95% interval {two.cross_validation.error().interval}",
         ),
         *(key_numbers(two)[2].value.split(" / ")[0], "19 permutations of the labels (p = 0.05)"),
         *("With 95% confidence, the error", "3-fold cross-validation"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -28,7 +28,8 @@ from minimaxrisk import (
     PredictionSets,
     evaluate,
 )
-from minimaxrisk.analysis.evaluation import Said, area_interval, evaluation_of
+from minimaxrisk.analysis.evaluation import Predictions, evaluation_of
+from minimaxrisk.analysis.intervals import mixture, share
 from minimaxrisk.datasets import make_expression
 
 
@@ -39,48 +40,38 @@ def halves():
     return study.data[:60], y[:60], study.data[60:], y[60:]
 
 
-def said(y, predicted, classes=("a", "b")):
+def of_labels(y, predicted, **more):
     """An evaluation of labels alone."""
-    given = Said(list(classes), np.array(predicted))
-    return lambda **more: evaluation_of(
-        given, np.array(y), **{"prevalence": None, "confidence": 0.95, "groups": None} | more
-    )
-
-
-def is_interval(estimate, n_counted, n, confidence=0.95):
-    exact = stats.binomtest(n_counted, n).proportion_ci(confidence, "exact")
-    return (estimate.n_counted, estimate.n) == (n_counted, n) and np.allclose(
-        [estimate.value, estimate.low, estimate.high], [n_counted / n, exact.low, exact.high]
-    )
+    return evaluation_of(Predictions(["a", "b"], np.array(predicted)), np.array(y), **more)
 
 
 def test_numbers_are_those_of_scikit_learn_and_scipy(halves):
     X, y, X_new, y_new = halves
     model = PredictionSets(MinimaxRiskClassifier(), random_state=0).fit(X, y)
-    found, named = evaluate(model, X_new, y_new, confidence=0.9), model.predict(X_new)
-    matrix = confusion_matrix(y_new, named)
+    found, predicted = evaluate(model, X_new, y_new, confidence=0.9), model.predict(X_new)
+    matrix = confusion_matrix(y_new, predicted)
     np.testing.assert_array_equal(found.confusion, matrix)
-    assert (named != y_new).any()
-    assert is_interval(found.error, int((named != y_new).sum()), 60, 0.9)
-    assert found.balanced_accuracy.value == pytest.approx(balanced_accuracy_score(y_new, named))
+    n_wrong = int((predicted != y_new).sum())
+    assert n_wrong > 0
+    assert found.error == share(n_wrong, 60, 0.9)
+    assert found.balanced_accuracy.value == pytest.approx(balanced_accuracy_score(y_new, predicted))
     scores = model.estimator_.decision_function(X_new)
     assert found.area.value == pytest.approx(roc_auc_score(y_new == "well", scores))
     for k, one in enumerate(found.per_class):
         more = {"pos_label": one.label, "zero_division": 0}
-        assert one.sensitivity.value == pytest.approx(recall_score(y_new, named, **more))
-        assert one.predictive_value.value == pytest.approx(precision_score(y_new, named, **more))
-        assert is_interval(one.sensitivity, matrix[k, k], matrix[k].sum(), 0.9)
-        assert is_interval(one.specificity, matrix[1 - k, 1 - k], matrix[1 - k].sum(), 0.9)
-        assert is_interval(one.predictive_value, matrix[k, k], matrix[:, k].sum(), 0.9)
-    probabilities = model.predict_proba(X_new)
-    assert found.calibration.brier_score == pytest.approx(
-        brier_score_loss(y_new == "well", probabilities[:, 1])
-    )
-    own = model.predict_set(X_new)
-    assert found.kinds_of_sets["unsure"] == (own.sum(axis=1) > 1).sum()
-    assert sum(found.kinds_of_sets.values()) == 60
-    assert f"errs on {found.error.n_counted}:" in found.statement
-    assert str(found).count("sensitivity") == 2
+        assert one.sensitivity.value == pytest.approx(recall_score(y_new, predicted, **more))
+        assert one.predictive_value.value == pytest.approx(precision_score(y_new, predicted, **more))
+        assert one.sensitivity == share(matrix[k, k], matrix[k].sum(), 0.9)
+        assert one.specificity == share(matrix[1 - k, 1 - k], matrix[1 - k].sum(), 0.9)
+        assert one.predictive_value == share(matrix[k, k], matrix[:, k].sum(), 0.9)
+        assert (one.area.value, one.area.low) == pytest.approx((found.area.value, found.area.low))
+    probabilities, sets = model.predict_proba(X_new), model.predict_set(X_new)
+    brier = brier_score_loss(y_new == "well", probabilities[:, 1])
+    assert found.calibration.brier_score == pytest.approx(brier)
+    assert found.kinds_of_sets["unsure"] == (sets.sum(axis=1) > 1).sum()
+    is_certain = sets.sum(axis=1) == 1
+    n_certain_wrong = int((is_certain & (predicted != y_new)).sum())
+    assert found.certain_error == share(n_certain_wrong, is_certain.sum(), 0.9)
 
 
 def test_classifiers_of_other_libraries_and_without_probabilities(halves):
@@ -88,7 +79,7 @@ def test_classifiers_of_other_libraries_and_without_probabilities(halves):
     for model in (LogisticRegression(C=0.01).fit(X, y), RidgeClassifier().fit(X, y)):
         found = evaluate(model, X_new, y_new)
         assert found.area.value == pytest.approx(roc_auc_score(y_new, model.decision_function(X_new)))
-        assert found.calibration is None
+        assert found.calibration is found.certain_error is None
 
 
 @pytest.mark.parametrize(
@@ -106,9 +97,7 @@ def test_classifiers_of_other_libraries_and_without_probabilities(halves):
 def test_the_training_data_are_refused(halves, model):
     X, y, X_new, _ = halves
     model.fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"are the training data of the model.*another cohort, or use error_bound"
-    ):
+    with pytest.raises(ValueError, match="training data of the model"):
         evaluate(model, X, y)
     for other in (X_new, X[::-1], X + 1e-3 * X_new):
         assert evaluate(model, other, y).error.n == 60
@@ -118,109 +107,131 @@ def test_the_training_data_of_groups_are_refused(halves):
     X, y, X_new, y_new = halves
     groups = np.arange(60) // 2
     model = MinimaxRiskClassifier().fit(X, y, groups=groups)
-    with pytest.raises(ValueError, match="are the training data of the model"):
+    with pytest.raises(ValueError, match="training data of the model"):
         evaluate(model, X, y, groups=groups)
     assert evaluate(model, X_new, y_new, groups=groups).error.n == 30
 
 
 def test_areas_of_several_classes_are_those_of_scikit_learn():
     X, y = load_iris(return_X_y=True)
-    X, random = X[:, :2], np.random.default_rng(0)
-    order = random.permutation(len(y))
+    X, order = X[:, :2], np.random.default_rng(0).permutation(len(y))
     train, new = order[:60], order[60:]
     model = LogisticRegression().fit(X[train], y[train])
     found, scores = evaluate(model, X[new], y[new]), model.decision_function(X[new])
-    areas = []
-    for k, one in enumerate(found.per_class):
-        lead = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
-        areas.append(roc_auc_score(y[new] == k, lead))
-        assert one.area.value == pytest.approx(areas[-1])
-        n = int((y[new] == k).sum())
-        assert (one.area.low, one.area.high) == area_interval(one.area.value, n, 90 - n, 0.95)
+    leads = [scores[:, k] - np.delete(scores, k, axis=1).max(axis=1) for k in range(3)]
+    areas = [roc_auc_score(y[new] == k, leads[k]) for k in range(3)]
+    assert [one.area.value for one in found.per_class] == pytest.approx(areas)
     assert found.area.value == pytest.approx(np.mean(areas))
-    assert found.area.low < np.mean([one.area.low for one in found.per_class])
-    assert "area under the ROC curve, mean of 3 classes" in str(found)
     # A label that the model does not know has no place in a ranking of its classes.
     strange = evaluate(model, X[new], np.where(np.arange(90) < 5, 7, y[new]))
     assert strange.per_class[3].area is None
-    assert strange.per_class[0].area.value == pytest.approx(
-        roc_auc_score(y[new][5:] == 0, scores[5:, 0] - scores[5:, 1:].max(axis=1))
-    )
+    assert strange.per_class[0].area.value == pytest.approx(roc_auc_score(y[new][5:] == 0, leads[0][5:]))
     # Without samples of a class the mean is over the others.
     two = evaluate(model, X[new][y[new] < 2], y[new][y[new] < 2])
     assert two.per_class[2].area is None
     assert two.area.value == pytest.approx(np.mean([one.area.value for one in two.per_class[:2]]))
 
 
-def test_the_interval_of_an_area_holds_it_as_often_as_it_says():
-    # Two normal laws at a distance of 1.2: the area is the normal probability of 1.2 / sqrt(2).
-    random, truth = np.random.default_rng(0), stats.norm.cdf(1.2 / np.sqrt(2.0))
-    inside = 0
-    for _ in range(1000):
-        a, b = random.normal(size=15), random.normal(1.2, size=25)
-        low, high = area_interval(float((b[:, None] > a).mean()), 25, 15, 0.95)
-        inside += low <= truth <= high
-    assert 930 <= inside <= 985
-    low, high = area_interval(1.0, 10, 10, 0.95)
-    assert 0.6 < low < 0.9
-    assert high == 1.0
-    assert area_interval(0.0, 10, 10, 0.95) == pytest.approx((0.0, 1.0 - low))
-
-
 def test_another_prevalence():
-    y, named = ["a"] * 20 + ["b"] * 30, ["a"] * 18 + ["b"] * 2 + ["b"] * 27 + ["a"] * 3
-    found = said(y, named)(prevalence={"a": 0.05, "b": 0.95})
-    assert found.error_at_prevalence.value == pytest.approx(0.05 * 0.1 + 0.95 * 0.1)
-    ill = found.per_class[0].predictive_value
-    assert ill.value == pytest.approx(0.05 * 0.9 / (0.05 * 0.9 + 0.95 * 0.1))
+    y, predicted = ["a"] * 20 + ["b"] * 30, ["a"] * 18 + ["b"] * 2 + ["b"] * 27 + ["a"] * 3
+    found = of_labels(y, predicted, prevalence={"a": 0.05, "b": 0.95})
+    wrong = [share(2, 20, 0.95), share(3, 30, 0.95)]
+    assert found.error_at_prevalence == mixture(wrong, [0.05, 0.95], 0.95)
+    ill = found.per_class[0]
+    assert ill.predictive_value.value == pytest.approx(0.05 * 0.9 / (0.05 * 0.9 + 0.95 * 0.1))
     # Each class has half of what may go wrong, and the worst is both at once.
-    low, high = (stats.binomtest(*k).proportion_ci(0.975) for k in ((18, 20), (3, 30)))
-    assert ill.low == pytest.approx(0.05 * low.low / (0.05 * low.low + 0.95 * high.high))
-    assert "0.05 'a', 0.95 'b'" in found.statement
+    low, high = share(18, 20, 0.975).low, share(3, 30, 0.975).high
+    assert ill.predictive_value.low == pytest.approx(0.05 * low / (0.05 * low + 0.95 * high))
+    # Of 1,000 people 50 are of class a; 45 of these are found, and 95 of the others are predicted to be.
+    right = share(18, 20, 0.95)
+    assert ill.people.n == pytest.approx(50)
+    assert ill.people.n_found == pytest.approx((45, 50 * right.low, 50 * right.high))
+    assert ill.people.n_false == pytest.approx((95, 950 * wrong[1].low, 950 * wrong[1].high))
+    assert of_labels(y, predicted).per_class[0].people is None
 
 
 def test_unknown_labels_are_errors_and_are_named():
-    found = said(["a", "a", "b", "c"], ["a", "a", "b", "a"])()
-    assert is_interval(found.error, 1, 4)
+    found = of_labels(["a", "a", "b", "c"], ["a", "a", "b", "a"])
+    assert found.error == share(1, 4, 0.95)
     assert found.unknown == {"c": 1}
-    assert "1 is 'c', which the model does not know: counted as wrong" in found.statement
     assert found.balanced_accuracy.value == pytest.approx(2 / 3)
-    assert found.balanced_accuracy.high == pytest.approx(2 / 3)  # nobody will be named c
-    with pytest.raises(ValueError, match=r"knows none of these labels: its classes are 'a', 'b'.*have 'c'"):
-        said(["c", "c"], ["a", "b"])()
+    assert found.balanced_accuracy.high == pytest.approx(2 / 3)  # no sample will be predicted to be c
+    with pytest.raises(ValueError, match="none of these labels"):
+        of_labels(["c", "c"], ["a", "b"])
 
 
 def test_one_class_alone():
-    found = said(["a", "a", "a"], ["a", "a", "b"])()
-    assert "All are 'a': of other classes this says nothing" in found.statement
-    assert found.balanced_accuracy is None
-    assert found.area is None
-    assert is_interval(found.per_class[0].sensitivity, 2, 3)
-    assert found.per_class[1].sensitivity is None
-    assert found.per_class[0].predictive_value is None
-    with pytest.raises(ValueError, match="needs samples of every class, and there are none of 'b'"):
-        said(["a"], ["a"])(prevalence={"a": 0.5, "b": 0.5})
-    with pytest.raises(ValueError, match="no share of class 'b'"):
-        said(["a", "b"], ["a", "b"])(prevalence={"a": 1.0})
+    found = of_labels(["a", "a", "a"], ["a", "a", "b"])
+    assert found.majority_error == 0.0
+    assert found.balanced_accuracy is found.area is None
+    assert found.per_class[0].sensitivity == share(2, 3, 0.95)
+    assert found.per_class[1].sensitivity is found.per_class[0].predictive_value is None
+    for y, prevalence in ((["a"], {"a": 0.5, "b": 0.5}), (["a", "b"], {"a": 1.0})):
+        with pytest.raises(ValueError, match="'b'"):
+            of_labels(y, y, prevalence=prevalence)
 
 
 def test_of_each_group_one_sample_counts():
-    found = said(["a", "a", "b", "b"], ["a", "a", "a", "a"])(groups=[1, 1, 2, 2])
-    assert is_interval(found.error, 1, 2)
-    assert found.is_counted.sum() == 2
-    assert "(one of each of 2 groups)" in found.statement
+    found = of_labels(["a", "a", "b", "b"], ["a", "a", "a", "a"], groups=[1, 1, 2, 2])
+    assert found.error == share(1, 2, 0.95)
+    assert (found.is_counted.sum(), found.n_groups) == (2, 2)
 
 
-def test_probabilities_that_are_sure_of_too_much():
+def test_too_many_errors_contradict_the_probabilities():
     n = 40
-    given = Said(["a", "b"], np.array(["a"] * n), None, np.tile([0.98, 0.02], (n, 1)))
-    y = np.array(["a"] * 30 + ["b"] * 10)
-    found = evaluation_of(given, y, prevalence=None, confidence=0.95, groups=None).calibration
+    given = Predictions(["a", "b"], np.array(["a"] * n), None, np.tile([0.98, 0.02], (n, 1)))
+    found = evaluation_of(given, np.array(["a"] * 30 + ["b"] * 10)).calibration
     assert found.expected_errors == pytest.approx(0.8)
-    assert "there were 10 (p < 0.001): on these samples the probabilities are sure of too much" in (
-        found.statement
-    )
-    one = replace(found, n_errors=1, p_value=0.01)
-    assert "there was 1 (p = 0.01): on these" in one.statement
-    calm = evaluation_of(given, np.array(["a"] * n), prevalence=None, confidence=0.95, groups=None)
-    assert "they agree" in calm.calibration.statement
+    assert (found.n_errors, found.p_value < 0.001) == (10, True)
+    assert evaluation_of(given, np.array(["a"] * n)).calibration.p_value > 0.05
+
+
+def test_a_baseline_of_labels_is_compared_by_mcnemars_exact_test():
+    y = np.array(["a", "b"] * 20)
+    other = np.where(y == "a", "b", "a")
+    rows = np.arange(40)
+    predicted, baseline = np.where(rows < 3, other, y), np.where((rows > 0) & (rows < 14), other, y)
+    found = of_labels(y, predicted, baseline=baseline).baseline
+    assert (found.n_model_alone, found.n_baseline_alone) == (1, 11)
+    assert found.p_value == pytest.approx(stats.binomtest(1, 12).pvalue)
+    assert found.error == share(13, 40, 0.95)
+    assert of_labels(y, predicted, baseline=predicted).baseline.p_value == 1.0
+    # Of each group one sample counts.
+    assert of_labels(y, predicted, baseline=baseline, groups=rows // 20).baseline.error.n == 2
+
+
+def test_a_baseline_of_numbers_is_compared_at_its_hardest_threshold():
+    random = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    values = np.round(y + random.normal(size=60), 1)
+    labels, predicted = np.array(["a", "b"])[y], np.array(["a", "b"])[np.where(np.arange(60) < 1, 1 - y, y)]
+    found = of_labels(labels, predicted, baseline=values).baseline
+    p_values = []
+    for threshold, above in product(np.unique(values), (0, 1)):
+        wrong = np.where(values >= threshold, above, 1 - above) != y
+        alone = [(wrong & (np.arange(60) >= 1)).sum(), (~wrong & (np.arange(60) < 1)).sum()]
+        p_values.append(stats.binomtest(alone[1], sum(alone), alternative="less").pvalue)
+    assert found.p_value == pytest.approx(2 * max(p_values))
+    assert 0 < found.p_value < 0.05
+    assert (found.above, np.mean(values >= found.threshold) < 1) == ("b", True)
+    # Where a threshold is as good as the model, nothing is shown, even if others are worse.
+    assert of_labels(labels, predicted, baseline=10 * y).baseline.p_value == 1.0
+    poor = np.array(["a", "b"])[np.where(np.arange(60) < 15, 1 - y, y)]
+    assert of_labels(labels, poor, baseline=10 * y).baseline.p_value == 1.0
+
+
+def test_a_baseline_of_numbers_is_seldom_called_worse_than_an_equal_model():
+    """The model is the rule at the best threshold of the population, on noise of its own."""
+    random, y, n_called = np.random.default_rng(1), np.arange(50) % 2, 0
+    labels = np.array(["a", "b"])
+    for _ in range(200):
+        ours, theirs = y + random.normal(size=(2, 50))
+        found = of_labels(labels[y], labels[(ours > 0.5).astype(int)], baseline=theirs).baseline
+        n_called += found.p_value <= 0.05
+    assert n_called <= 10
+
+
+@pytest.mark.parametrize("baseline", [["a"], ["a", "c"], [1.0, np.nan], [None, "a"]])
+def test_a_baseline_that_predicts_nothing_is_refused(baseline):
+    with pytest.raises(ValueError, match="baseline must hold"):
+        of_labels(["a", "b"], ["a", "b"], baseline=baseline)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from scipy import sparse
-from scipy.stats import binom
+from scipy.stats import beta, binom
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -372,7 +372,7 @@ def test_cross_validated_error_by_hand(wide):
         np.testing.assert_array_equal(fresh.classes_[result.predicted[test]], fresh.predict(X[test]))
         np.testing.assert_array_equal(result.scores[test], fresh.decision_function(X[test]))
     assert result.n_wrong == np.sum(model.classes_[result.predicted] != y)
-    assert result.recall(1) == np.mean(result.predicted[y == "beta"] == 1)
+    assert result.per_class(3)[1].sensitivity.value == np.mean(result.predicted[y == "beta"] == 1)
     np.testing.assert_allclose(result.fold_deviations, result.fold_errors.std(axis=1, ddof=1))
     uneven = cross_validated_error(model, X, y, n_folds=3)
     assert uneven.errors[0] == pytest.approx(1 - uneven.own_probability.mean())
@@ -382,21 +382,23 @@ def test_cross_validated_error_by_hand(wide):
     np.testing.assert_array_equal(again.fold_errors, result.fold_errors)
 
 
-@pytest.mark.parametrize("n_wrong", [0, 3, 20])
-def test_approximate_interval_is_clopper_and_pearsons(n_wrong):
-    """At its ends so many mistakes or more, so many or fewer, have half of the remaining probability."""
+@pytest.mark.parametrize(("n_wrong", "n_groups"), [(0, 20), (10, 20), (20, 20), (10, 10)])
+def test_a_cross_validated_sample_is_worth_seven_tenths_of_one(n_wrong, n_groups):
+    """At the ends of the interval so many mistakes or more, or fewer, have half of what is left."""
     own, predicted = np.zeros(20, dtype=int), (np.arange(20) < n_wrong).astype(int)
-    left_out = LeftOutScores(np.zeros((20, 2)), own, np.ones(20), own)
+    left_out = LeftOutScores(np.zeros((20, 2)), own, np.full(20, n_groups / 20), own)
     result = CrossValidatedError(
         np.zeros((2, 2)), np.ones(20), predicted, own, predicted, left_out, np.zeros(20)
     )
-    low, high = result.approximate_interval(0.9)
-    assert (low == 0.0) == (n_wrong == 0)
-    assert (high == 1.0) == (n_wrong == 20)
-    if n_wrong > 0:
-        assert binom.sf(n_wrong - 1, 20, low) == pytest.approx(0.05)
-    if n_wrong < 20:
-        assert binom.cdf(n_wrong, 20, high) == pytest.approx(0.05)
+    error, n = result.error(0.9), 7 * n_groups // 10
+    n_wrong = n_wrong * n // 20
+    assert ((error.low == 0.0), (error.high == 1.0)) == ((n_wrong == 0), (n_wrong == n))
+    if n_groups == 20 and n_wrong > 0:
+        assert binom.sf(n_wrong - 1, n, error.low) == pytest.approx(0.05)
+    if n_groups == 20 and n_wrong < n:
+        assert binom.cdf(n_wrong, n, error.high) == pytest.approx(0.05)
+    if n_groups == 10:  # half as many independent samples
+        assert error.low == pytest.approx(beta.ppf(0.05, 3.5, 4.5))
 
 
 def test_predictions_by_their_calibrated_probability():

@@ -62,6 +62,7 @@ TABLES_ALONE = (
     "false-alarms",
     "matched-pairs",
     "reliable",
+    "intervals",
     "sets",
 )
 

@@ -3,8 +3,8 @@ Comparing classifiers honestly
 ==============================
 
 Which classifier errs least? On 100 patients chance decides among the better ones. ``compare`` cross-validates
-several classifiers on the same folds and gives their differences with standard errors that know what folds
-share.
+several classifiers on the same folds and gives their differences with intervals that take account of the
+samples that folds share.
 """
 
 # %%
@@ -40,10 +40,10 @@ print(result)
 # %%
 # What can be told
 # ----------------
-# Differences are taken fold by fold from the first classifier. Two standard errors on either side are about a
-# 95% interval: where it holds zero, these data do not tell the two apart.
+# Differences are taken fold by fold from the first classifier. If the 95% interval of a difference contains
+# zero, these data do not tell the two apart. Such an interval is wide with few folds.
 
-clear = np.abs(result.differences) > 2 * result.difference_errors
+clear = result.p_values < 0.05
 told = [name for name, one in zip(result.names, clear, strict=True) if one]
 print("told apart from minimax risk:", ", ".join(told))
 print("not told apart:", ", ".join(name for name in result.names[1:] if name not in told))
@@ -61,7 +61,7 @@ for i in places:
     ax.errorbar(
         result.differences[i],
         i,
-        xerr=2 * result.difference_errors[i],
+        xerr=result.intervals[i, 1] - result.differences[i],
         fmt="o",
         color="#0072B2",
         markerfacecolor="#0072B2" if clear[i] else "white",
@@ -72,7 +72,7 @@ ax.axvline(0, color="black", linewidth=1)
 ax.set_yticks(places, labels=[f"{result.names[i]} ({result.mean_errors[i]:.2f})" for i in places])
 ax.invert_yaxis()
 ax.set_xlabel(
-    f"error less that of the minimax risk classifier ({result.mean_errors[0]:.2f}), ± 2 standard errors"
+    f"error less that of the minimax risk classifier ({result.mean_errors[0]:.2f}), with 95% intervals"
 )
 ax.grid(axis="x", color="0.92")
 ax.spines[["top", "right"]].set_visible(False)

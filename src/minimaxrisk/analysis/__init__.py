@@ -7,27 +7,38 @@ from minimaxrisk._utils.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from minimaxrisk.analysis.batches import BatchCheck
     from minimaxrisk.analysis.comparison import Comparison
-    from minimaxrisk.analysis.evaluation import ClassEvaluation, Estimate, Evaluation, ProbabilityCheck
+    from minimaxrisk.analysis.evaluation import (
+        BaselineComparison,
+        ClassEvaluation,
+        Evaluation,
+        ExpectedPeople,
+        ProbabilityCheck,
+    )
+    from minimaxrisk.analysis.intervals import Estimate
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
     from minimaxrisk.analysis.permutation_test import PermutationTestResult
 
 __all__ = [
+    "BaselineComparison",
     "BatchCheck",
     "ClassEvaluation",
     "Comparison",
     "Estimate",
     "Evaluation",
+    "ExpectedPeople",
     "MinimaxRiskPath",
     "PermutationTestResult",
     "ProbabilityCheck",
 ]
 
 _MODULE_OF = {
+    "BaselineComparison": "evaluation",
     "BatchCheck": "batches",
     "ClassEvaluation": "evaluation",
     "Comparison": "comparison",
-    "Estimate": "evaluation",
+    "Estimate": "intervals",
     "Evaluation": "evaluation",
+    "ExpectedPeople": "evaluation",
     "MinimaxRiskPath": "minimax_risk_path",
     "PermutationTestResult": "permutation_test",
     "ProbabilityCheck": "evaluation",

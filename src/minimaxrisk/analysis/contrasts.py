@@ -4,7 +4,7 @@ They are descriptive; the classifier does not use them. With m and v the means a
 
     t = (m_1 - m_0) / sqrt(v_1/n_1 + v_0/n_0),
 
-and p comes from Student's distribution with the degrees of freedom of Welch and Satterthwaite. q is Benjamini
+and p is that of Welch's test. q is Benjamini
 and Hochberg's adjusted p over all features that vary, selected or not. Over the selected features alone,
 which were chosen with the same labels, it would be far too small.
 """
@@ -36,7 +36,7 @@ class Contrasts:
     q: FloatArray
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of values near the largest number
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of values near the largest number
 def class_contrasts(X: DataMatrix, own: IntArray, n_classes: int) -> Contrasts:
     """Contrasts of all features; ``own`` is the class of each sample, as a number."""
     sizes = np.bincount(own, minlength=n_classes).astype(float)
@@ -56,12 +56,11 @@ def class_contrasts(X: DataMatrix, own: IntArray, n_classes: int) -> Contrasts:
         log2_ratio[row, both] = np.log2(mean_1[both] / mean_0[both])
         if min(n_1, n_0) < 2:
             continue
-        part_1, part_0 = squares[k] / (n_1 - 1) / n_1, square_0 / (n_0 - 1) / n_0
-        varies = part_1 + part_0 > 0
-        part_1, part_0 = part_1[varies], part_0[varies]
-        freedom = (part_1 + part_0) ** 2 / (part_1**2 / (n_1 - 1) + part_0**2 / (n_0 - 1))
-        t[row, varies] = difference[row, varies] / np.sqrt(part_1 + part_0)
-        p[row, varies] = 2.0 * stats.t.sf(np.abs(t[row, varies]), freedom)
+        spread_1, spread_0 = np.sqrt(squares[k] / (n_1 - 1)), np.sqrt(square_0 / (n_0 - 1))
+        varies = spread_1 + spread_0 > 0
+        sides = (means[k], spread_1, n_1), (mean_0, spread_0, n_0)
+        welch = stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False)
+        t[row, varies], p[row, varies] = welch.statistic[varies], welch.pvalue[varies]
         known = np.isfinite(p[row])
         q[row, known] = stats.false_discovery_control(p[row, known])
     return Contrasts(labels, means, difference, log2_ratio, t, p, q)

@@ -1,33 +1,27 @@
-"""A fitted model on samples that it has not seen: what it gets wrong, with intervals.
+"""A fitted model on samples that it has not seen: how often it is wrong, with intervals.
 
 Nothing is fitted here, so the errors are those of this very model, and their number is binomial if samples
-are independent. Shares have the exact interval of Clopper and Pearson, each by itself. What is put together
-from the shares of K classes (balanced accuracy, and what is computed for another prevalence) takes the limits
-of all of them at once, each with the K-th part of what may go wrong: at least the probability asked for.
+are independent. Intervals are those of ``intervals.py``.
 
-The area under the ROC curve has Newcombe's score interval [1]_: the areas whose distance from the estimate is
-at most z standard deviations, by the variance of Hanley and McNeil [2]_ at that area, with both numbers of
-samples in it replaced by their mean. It is approximate, and does not shrink to a point where the classes are
-separated without an error, as DeLong's does. Of more classes than two each has an area against all others, by
-how far its score is above the best of the others; their mean takes the limits of all of them at once.
-
-References
-----------
-.. [1] R. G. Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic.
-   Part 2", Statistics in Medicine 25, 2006.
-.. [2] J. A. Hanley, B. J. McNeil, "The meaning and use of the area under a receiver operating characteristic
-   (ROC) curve", Radiology 143, 1982.
+**Comparison with a baseline.** Of the samples that either the model or the baseline alone misclassifies, the
+baseline misclassifies half if both have the same error rate. McNemar's exact test is the binomial test of
+this. A baseline of numbers, such as age, becomes a prediction by a threshold. A threshold that was chosen on
+these samples would be too good, and one that was not chosen at all may be too bad. Therefore p is the largest
+one over all thresholds in both directions: the model is better than each of them, or p is large. This is
+valid, because the hypothesis that some threshold is as good as the model is the union of the hypotheses that
+each is, and p exceeds the p-value of the true one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
-from sklearn.metrics import roc_auc_score
+from scipy import stats
+from sklearn.metrics import confusion_matrix
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
@@ -35,50 +29,21 @@ from minimaxrisk._utils.rounding import outward, percent
 from minimaxrisk._utils.sklearn_private import check_classifier
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
+from minimaxrisk.analysis.intervals import Estimate, area_under_curve, class_rates, mixture, share
 from minimaxrisk.estimators.prediction_sets import has_scores, scores_of
-from minimaxrisk.guarantees.certified import SETS, can
+from minimaxrisk.guarantees.certified import SETS, Estimator, can
 from minimaxrisk.guarantees.counting import one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
-from minimaxrisk.guarantees.limits import clopper_pearson_limit
 from minimaxrisk.guarantees.verification import was_fitted_on
 from minimaxrisk.samples.groups import codes_of_groups
 from minimaxrisk.samples.labels import check_labels
 
 # The seed by which one sample of each group is drawn.
 SEED = 0
-# Below it the number of errors is not one that the probabilities let expect.
+# Below it the number of errors is not one that the probabilities let expect, and a baseline is not as good.
 UNUSUAL = 0.05
-# Limits of an area this close to 0 or 1 are that.
-TINY = 1e-9
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A share or an area, with its interval.
-
-    Attributes
-    ----------
-    value, low, high : float
-        The estimate and the ends of its interval.
-    n_counted, n : int or None
-        For a share: how many were counted, among how many.
-    """
-
-    value: float
-    low: float
-    high: float
-    n_counted: int | None = None
-    n: int | None = None
-
-    @property
-    def interval(self) -> str:
-        """The interval in percent, its ends rounded outwards."""
-        return " to ".join(outward(self.low, self.high, ".1%"))
-
-    def __str__(self) -> str:
-        of = "" if self.n is None else f"; {self.n_counted:,} of {self.n:,}"
-        return f"{self.value:.1%} ({self.interval}{of})"
+PEOPLE = 1000  # among whom errors are counted at a prevalence
 
 
 @dataclass(frozen=True)
@@ -90,17 +55,19 @@ class ClassEvaluation:
     label : object
         The class.
     is_known : bool
-        Whether the model can name it. All samples of other classes are errors.
+        Whether the model can predict it. All samples of other classes are errors.
     sensitivity : Estimate or None
-        Share of the samples of the class that are named it; None without samples.
+        Share of the samples of the class that are predicted correctly; None without samples.
     specificity : Estimate or None
-        Share of the samples of other classes that are not named it; None without samples.
+        Share of the samples of other classes that are not predicted to be of it; None without samples.
     predictive_value : Estimate or None
-        Share of the samples named it that are of the class, at the given prevalence or at that of the
-        samples; None if none is named it, or all samples are of one class.
+        Share of the samples predicted to be of it that are, at the given prevalence or at that of the
+        samples; None if there are none, or all samples are of one class.
     area : Estimate or None
         Area under the ROC curve of the class against all others, by how far its score is above the best of
         the others; None without scores, and without samples of it or of others.
+    people : ExpectedPeople or None
+        Expected numbers among 1,000 people, if a prevalence was given.
     """
 
     label: Any
@@ -109,6 +76,40 @@ class ClassEvaluation:
     specificity: Estimate | None
     predictive_value: Estimate | None
     area: Estimate | None = None
+    people: ExpectedPeople | None = None
+
+
+@dataclass(frozen=True)
+class ExpectedPeople:
+    """Expected numbers among 1,000 people, where classes are as common as the given prevalence says.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    n : float
+        How many people are of the class.
+    n_found, n_false : tuple of float
+        How many of them are predicted correctly, and how many of the others are predicted to be of the class:
+        the number, and the ends of its interval.
+    """
+
+    label: Any
+    n: float
+    n_found: tuple[float, float, float]
+    n_false: tuple[float, float, float]
+
+    @property
+    def statement(self) -> str:
+        """The numbers in words."""
+        found, false = (
+            f"{value:,.0f} ({' to '.join(outward(low, high, ',.0f'))})"
+            for value, low, high in (self.n_found, self.n_false)
+        )
+        return (
+            f"{self.n:,.0f} of {PEOPLE:,} people are {self.label!r}: {found} are predicted correctly. "
+            f"{false} others are predicted to be {self.label!r}."
+        )
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,62 @@ class ProbabilityCheck:
 
 
 @dataclass(frozen=True)
+class BaselineComparison:
+    """The model beside another prediction of the same samples, by McNemar's exact test.
+
+    Attributes
+    ----------
+    error : Estimate
+        Share of wrong predictions of the baseline; of a baseline of numbers, at ``threshold``.
+    n_model_alone, n_baseline_alone : int
+        How many samples the model alone misclassifies, and how many the baseline alone.
+    p_value : float
+        Two-sided and exact. For a baseline of numbers it is the largest one over all thresholds, and 1 if any
+        threshold is at least as good as the model.
+    threshold : float or None
+        Of a baseline of numbers the one with the largest p-value. Values of at least ``threshold`` are
+        predicted to be of class ``above``.
+    above : object
+        The class of large values; None for a baseline of labels.
+    """
+
+    error: Estimate
+    n_model_alone: int
+    n_baseline_alone: int
+    p_value: float
+    threshold: float | None = None
+    above: Any = None
+
+    @property
+    def statement(self) -> str:
+        """The outcome in words."""
+        rule = "" if self.threshold is None else f" at the threshold {self.threshold:.4g}"
+        text = (
+            f"Baseline{rule}: error rate {self.error}. The model alone misclassifies {self.n_model_alone:,}, "
+            f"the baseline alone {self.n_baseline_alone:,} (McNemar's exact test, p = {self.p_value:.2g})"
+        )
+        if self.p_value >= UNUSUAL:
+            return f"{text}: no difference is shown."
+        return (
+            f"{text}: the {'model' if self.n_model_alone < self.n_baseline_alone else 'baseline'} is better."
+        )
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Labels that a model predicts, and scores, probabilities and sets where it has them."""
+
+    classes: Sequence[Any]
+    predicted: np.ndarray
+    scores: FloatArray | None = None
+    probabilities: FloatArray | None = None
+    is_possible: BoolArray | None = None
+    set_confidence: float | None = None
+
+
+@dataclass(frozen=True)
 class Evaluation:
-    """A model on samples that it has not seen; ``evaluate`` makes it. Printed, it says everything in words.
+    """A model on samples that it has not seen; ``evaluate`` makes it. Printed, it is a summary in words.
 
     Attributes
     ----------
@@ -162,60 +217,125 @@ class Evaluation:
         The probability with which each interval by itself is to hold the true value.
     labels : tuple
         The classes of the model, and after them labels of the samples that it does not know.
+    n_known : int
+        How many classes the model has.
     own, predicted : ndarray of int of shape (n_samples,)
-        Positions in ``labels`` of each sample's own label and of the one that the model names.
+        Positions in ``labels`` of each sample's own label and of the predicted one.
     is_counted : ndarray of bool of shape (n_samples,)
-        The samples that count: all, or of each group one.
-    confusion : ndarray of int of shape (n_labels, n_labels)
-        Samples that count by own label (rows) and predicted label (columns).
-    error : Estimate
-        Share of wrong predictions.
-    balanced_accuracy : Estimate or None
-        Mean sensitivity of the classes that have samples; None for one class alone.
-    area : Estimate or None
-        Area under the ROC curve of two classes, and the mean over classes of more; None unless the model has
-        scores, and two classes that it knows have samples.
-    per_class : tuple of ClassEvaluation
-        One for each of ``labels``.
-    prevalence : mapping of label to float or None
-        The shares of the classes that were given.
-    error_at_prevalence : Estimate or None
-        The error where the classes are as common as ``prevalence`` says.
-    probabilities : ndarray of shape (n_samples, n_classes) or None
-        Calibrated probabilities of the labels, if the model has any.
-    calibration : ProbabilityCheck or None
-        What they are worth.
-    is_possible : ndarray of bool of shape (n_samples, n_classes) or None
-        The labels that left-out samples do not exclude, if the model has such sets.
-    set_confidence : float or None
-        How often these are to hold the right label.
-    scores : ndarray of shape (n_samples, n_classes) or None
-        What the model ranks samples by.
+        The samples that count: all, or one of each group.
     n_groups : int or None
         How many groups the samples have, if they have any.
+    prevalence : mapping of label to float or None
+        The shares of the classes that were given.
+    scores : ndarray of shape (n_samples, n_classes) or None
+        What the model ranks samples by.
+    probabilities : ndarray of shape (n_samples, n_classes) or None
+        Calibrated probabilities of the labels, if the model has any.
+    is_possible : ndarray of bool of shape (n_samples, n_classes) or None
+        The prediction sets, if the model has any.
+    set_confidence : float or None
+        How often these are to hold the right label.
+    baseline : BaselineComparison or None
+        The comparison with the baseline that was given.
     doubt : str
         What has to be settled before the numbers mean anything; empty if nothing has.
     """
 
     confidence: float
     labels: tuple[Any, ...]
+    n_known: int
     own: IntArray = field(repr=False)
     predicted: IntArray = field(repr=False)
     is_counted: BoolArray = field(repr=False)
-    confusion: IntArray = field(repr=False)
-    error: Estimate
-    balanced_accuracy: Estimate | None
-    area: Estimate | None
-    per_class: tuple[ClassEvaluation, ...] = field(repr=False)
+    n_groups: int | None = None
     prevalence: Mapping[Any, float] | None = None
-    error_at_prevalence: Estimate | None = None
+    scores: FloatArray | None = field(repr=False, default=None)
     probabilities: FloatArray | None = field(repr=False, default=None)
-    calibration: ProbabilityCheck | None = field(repr=False, default=None)
     is_possible: BoolArray | None = field(repr=False, default=None)
     set_confidence: float | None = None
-    scores: FloatArray | None = field(repr=False, default=None)
-    n_groups: int | None = None
+    baseline: BaselineComparison | None = None
     doubt: str = ""
+
+    @cached_property
+    def confusion(self) -> IntArray:
+        """Numbers of samples that count by own label (rows) and predicted label (columns)."""
+        counts: IntArray = confusion_matrix(
+            self.own[self.is_counted], self.predicted[self.is_counted], labels=range(len(self.labels))
+        )
+        return counts
+
+    @property
+    def error(self) -> Estimate:
+        """Share of wrong predictions."""
+        n, n_right = self.confusion.sum(), self.confusion.trace()
+        return self._of(n - n_right, n)
+
+    @property
+    def certain_error(self) -> Estimate | None:
+        """Share of wrong predictions among those whose prediction set holds one class; None without any."""
+        kinds = self.kinds_of_sets
+        if kinds is None:
+            return None
+        n_wrong = kinds["sure and wrong"]
+        return share(n_wrong, n_wrong + kinds["sure and right"], self.confidence)
+
+    @property
+    def balanced_accuracy(self) -> Estimate | None:
+        """Mean sensitivity of the classes that have samples; None for one class alone."""
+        present = self._present
+        if len(present) < 2:
+            return None
+        equal = np.full(len(present), 1.0 / len(present))
+        return mixture([self._predicted_as(k, k) for k in present], equal, self.confidence)
+
+    @property
+    def error_at_prevalence(self) -> Estimate | None:
+        """Share of wrong predictions where the classes are as common as ``prevalence`` says."""
+        if self.prevalence is None:
+            return None
+        sizes, wrong = self.confusion.sum(axis=1), self.confusion.sum(axis=1) - self.confusion.diagonal()
+        certain = [k >= self.n_known for k in range(len(self.labels))]
+        shares = [
+            Estimate(1.0, 1.0, 1.0) if is_wrong else self._of(n_wrong, n)
+            for is_wrong, n_wrong, n in zip(certain, wrong, sizes, strict=True)
+        ]
+        return mixture(shares, list(self.prevalence.values()), self.confidence)
+
+    @cached_property
+    def area(self) -> Estimate | None:
+        """Area under the ROC curve of two classes, and the mean over classes of more.
+
+        None unless the model has scores, and two classes that it knows have samples.
+        """
+        ranked = self._ranked
+        if ranked is None:
+            return None
+        leads, own = ranked
+        return area_under_curve(leads, own, self.confidence)
+
+    @cached_property
+    def per_class(self) -> tuple[ClassEvaluation, ...]:
+        """The evaluation of each of ``labels``."""
+        return tuple(self._of_class(k) for k in range(len(self.labels)))
+
+    @cached_property
+    def calibration(self) -> ProbabilityCheck | None:
+        """Whether the probabilities were right; None without any."""
+        if self.probabilities is None:
+            return None
+        counts = self.is_counted
+        table, own, predicted = self.probabilities[counts], self.own[counts], self.predicted[counts]
+        stated = table[np.arange(len(own)), predicted]
+        expected, n_errors = float((1.0 - stated).sum()), int((predicted != own).sum())
+        is_true = own[:, None] == np.arange(table.shape[1])
+        return ProbabilityCheck(
+            expected_errors=expected,
+            n_errors=n_errors,
+            n=len(own),
+            p_value=float(stats.binomtest(n_errors, len(own), min(1.0, expected / len(own))).pvalue),
+            brier_score=float(0.5 * ((table - is_true) ** 2).sum(axis=1).mean()),
+            bands=bands_of(stated, predicted == own),
+        )
 
     @property
     def sizes(self) -> dict[Any, int]:
@@ -225,12 +345,12 @@ class Evaluation:
     @property
     def unknown(self) -> dict[Any, int]:
         """Labels that the model does not know, and how many samples have them."""
-        return {one.label: self.sizes[one.label] for one in self.per_class if not one.is_known}
+        return {label: self.sizes[label] for label in self.labels[self.n_known :]}
 
     @property
     def is_pair(self) -> bool:
         """Whether the model knows two classes."""
-        return sum(one.is_known for one in self.per_class) == 2
+        return self.n_known == 2
 
     @property
     def name_of_area(self) -> str:
@@ -240,9 +360,9 @@ class Evaluation:
 
     @property
     def majority_error(self) -> float:
-        """The error of always naming the most common class of these samples."""
-        sizes = list(self.sizes.values())
-        return 1.0 - max(sizes) / sum(sizes)
+        """The error of always predicting the most common class of these samples."""
+        sizes = self.confusion.sum(axis=1)
+        return 1.0 - float(sizes.max() / sizes.sum())
 
     @property
     def kinds_of_sets(self) -> dict[str, int] | None:
@@ -260,11 +380,87 @@ class Evaluation:
         }
 
     @property
+    def _present(self) -> list[int]:
+        return np.flatnonzero(self.confusion.sum(axis=1)).tolist()
+
+    def _of(self, n_counted: int, n: int) -> Estimate:
+        """Return a share of samples that there are."""
+        found = share(n_counted, n, self.confidence)
+        assert found is not None
+        return found
+
+    def _predicted_as(self, k: int, own: int) -> Estimate:
+        """Return the share of a class that is predicted to be of class k, which is zero if k is not known."""
+        if k >= self.n_known:
+            return Estimate(0.0, 0.0, 0.0)
+        return self._of(self.confusion[own, k], self.confusion[own].sum())
+
+    @property
+    def _ranked(self) -> tuple[FloatArray, IntArray] | None:
+        """Leads of the scores (n x K) and classes of the samples that count and are of a known class."""
+        used = self.is_counted & (self.own < self.n_known)
+        if self.scores is None or len(np.unique(self.own[used])) < 2:
+            return None
+        leads = [lead_of(self.scores[used], k) for k in range(self.n_known)]
+        return np.column_stack(leads), self.own[used]
+
+    def _of_class(self, k: int) -> ClassEvaluation:
+        rates = class_rates(self.confusion, self.confidence)[k]
+        people, value = None, rates.predictive_value if len(self._present) > 1 else None
+        if self.prevalence is not None:
+            people, value = self._people(k), self._predictive_value(k)
+        area, ranked = None, self._ranked
+        if ranked is not None and k in ranked[1]:
+            lead = ranked[0][:, k]
+            area = area_under_curve(
+                np.column_stack([-lead, lead]), (ranked[1] == k).astype(np.intp), self.confidence
+            )
+        return ClassEvaluation(
+            label=self.labels[k],
+            is_known=k < self.n_known,
+            sensitivity=rates.sensitivity,
+            specificity=rates.specificity,
+            predictive_value=value,
+            area=area,
+            people=people,
+        )
+
+    def _people(self, k: int) -> ExpectedPeople:
+        """Return expected numbers of people of class k, and of others that are predicted to be of it."""
+        weights = PEOPLE * np.array(list((self.prevalence or {}).values()))
+        found = mixture([self._predicted_as(k, k)], weights[[k]], self.confidence)
+        others = [j for j in range(len(weights)) if j != k]
+        false = mixture([self._predicted_as(k, j) for j in others], weights[others], self.confidence)
+        as_tuple = [(one.value, one.low, one.high) for one in (found, false)]
+        return ExpectedPeople(self.labels[k], float(weights[k]), *as_tuple)
+
+    def _predictive_value(self, k: int) -> Estimate | None:
+        """Return the share of those predicted to be of class k that are, at the prevalence.
+
+        It rises in the rate of class k and falls in those of the others. The limits of all rates hold at
+        once.
+        """
+        if not self.confusion[:, k].any():
+            return None
+        each = 1.0 - (1.0 - self.confidence) / len(self.labels)
+        rates = [share(row[k], row.sum(), each) for row in self.confusion]
+        value, low, high = (
+            np.array([getattr(rate, name) for rate in rates]) * list((self.prevalence or {}).values())
+            for name in ("value", "low", "high")
+        )
+
+        def of(own: float, others: FloatArray) -> float:
+            total = own + others.sum() - others[k]
+            return float(own / total) if total else 0.0
+
+        return Estimate(of(value[k], value), of(low[k], high), of(high[k], low))
+
+    @property
     def statement(self) -> str:
         """How often it errs, how sure that is, and for which samples, in words."""
-        n, wrong = self.error.n, self.error.n_counted
+        n, wrong = int(self.confusion.sum()), self.error.n_counted
         drawn = "" if self.n_groups is None else f" (one of each of {counted(self.n_groups, 'group')})"
-        errs = f"On {n:,} sample{'s' * (n != 1)}{drawn} this model errs on {wrong:,}"
+        errs = f"On {counted(n, 'sample')}{drawn} this model errs on {wrong:,}"
         if self.doubt:
             text = f"{self.doubt} {errs}; until then that may mean nothing."
         else:
@@ -278,38 +474,30 @@ class Evaluation:
         if self.doubt:
             return text
         if self.prevalence is not None:
-            shares = ", ".join(f"{share:.4g} {label!r}" for label, share in self.prevalence.items())
+            shares = ", ".join(f"{part:.4g} {label!r}" for label, part in self.prevalence.items())
             text += f" Where the shares of the classes are {shares}, it errs on {self.error_at_prevalence}."
-        return f"{text} {self.assumption}"
-
-    @property
-    def assumption(self) -> str:
-        """What is taken for granted, in words."""
         of_what = "samples" if self.n_groups is None else "groups"
         return (
-            "That holds for any classifier if it has learned from none of them, nothing about it was chosen "
-            f"by their labels, and the {of_what} are independent and drawn like those that it will meet."
+            f"{text} That holds for any classifier if it has learned from none of them, nothing about it was "
+            f"chosen by their labels, and the {of_what} are independent and drawn like those that it will "
+            "meet."
         )
 
     def _compared(self) -> str:
-        """With naming one class."""
+        """Compare the model with predicting one class."""
         common = max(self.sizes, key=lambda label: self.sizes[label])
         if self.majority_error == 0.0:
             return f"All are {common!r}: of other classes this says nothing."
-        better = (
-            "errs less than" if self.error.high < self.majority_error else "is not shown to err less than"
-        )
+        is_better = self.error.high < self.majority_error
+        better = "errs less than" if is_better else "is not shown to err less than"
         return f"It {better} always naming {common!r} ({self.majority_error:.1%})."
 
     def __str__(self) -> str:
-        lines = [
-            self.statement,
-            "",
-            f"Class by class ({percent(self.confidence)} intervals, each by itself):",
-        ]
-        for one in self.per_class:
-            if not one.is_known:
-                continue
+        return "\n".join([self.statement, "", *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        yield f"Class by class ({percent(self.confidence)} intervals, each by itself):"
+        for one in self.per_class[: self.n_known]:
             parts = {
                 "sensitivity": one.sensitivity,
                 "specificity": one.specificity,
@@ -317,40 +505,33 @@ class Evaluation:
                 "area under the ROC curve": None if self.is_pair else one.area,
             }
             told = [f"{name} {each}" for name, each in parts.items() if each is not None]
-            lines.append(f"  {one.label!r}: {', '.join(told) or 'no sample, and never named'}")
+            yield f"  {one.label!r}: {', '.join(told) or 'no sample, and never named'}"
+        for one in self.per_class[: self.n_known]:
+            if one.people is not None:
+                yield f"  {one.people.statement}"
         more = {
             "balanced accuracy": self.balanced_accuracy,
             self.name_of_area: self.area,
+            "error rate of certain predictions": self.certain_error,
         }
-        lines += [f"  {name}: {each}" for name, each in more.items() if each is not None]
+        yield from (f"  {name}: {each}" for name, each in more.items() if each is not None)
         if self.kinds_of_sets is not None:
             told = [f"{n} {kind}" for kind, n in self.kinds_of_sets.items()]
-            lines.append(f"  at {percent(self.set_confidence or 0.0)}: {', '.join(told)}")
-        if self.calibration is not None:
-            lines.append(f"  {self.calibration.statement}")
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a model says about samples: labels, and scores, probabilities and sets where it has them."""
-
-    classes: Sequence[Any]
-    predicted: np.ndarray
-    scores: FloatArray | None = None
-    probabilities: FloatArray | None = None
-    is_possible: BoolArray | None = None
-    set_confidence: float | None = None
+            yield f"  at {percent(self.set_confidence or 0.0)}: {', '.join(told)}"
+        for part in (self.calibration, self.baseline):
+            if part is not None:
+                yield f"  {part.statement}"
 
 
 def evaluate(
-    model: Any,
+    model: Estimator,
     X: Any,
     y: Any,
     *,
     prevalence: Mapping[Any, float] | None = None,
     confidence: float = 0.95,
     groups: Any = None,
+    baseline: Any = None,
 ) -> Evaluation:
     """Count the errors of this very model on samples that it has not seen, such as a second cohort.
 
@@ -377,21 +558,28 @@ def evaluate(
     groups : array-like of shape (n_samples,) or None, default=None
         Samples that are not independent, such as those of one patient: of each group one is drawn and
         counted.
+    baseline : array-like of shape (n_samples,) or None, default=None
+        Another prediction of the same samples, with which McNemar's exact test compares the model: labels, or
+        for two classes numbers such as age or a marker. Of numbers the threshold counts that is hardest to
+        beat on these samples, in either direction.
 
     Returns
     -------
     Evaluation
         Error, sensitivities, specificities, predictive values, balanced accuracy and area under the ROC curve
-        with intervals, and the confusion matrix; ``print`` shows it in words.
+        with intervals, the confusion matrix, and the comparison with the baseline; ``print`` shows it in
+        words.
 
     Raises
     ------
     ValueError
         If these are the data that the model was fitted on, it knows none of the labels, or ``prevalence`` is
-        not a share for every class, each of which has samples.
+        not a share for every class, each of which has samples; or if ``baseline`` holds neither labels nor,
+        for two classes, numbers.
 
     See Also
     --------
+    cohort_size : How many samples the cohort needs.
     error_bound : What can be said without a second cohort.
     training_scale : Compares new samples with the scale of the training data.
 
@@ -405,262 +593,148 @@ def evaluate(
     >>> print(found.error)
     3.0% (0.9% to 6.8%; 5 of 169)
     >>> print(found.balanced_accuracy)
-    93.6% (83.5% to 98.3%)
+    93.6% (86.1% to 97.9%)
     """
     check_confidence(confidence)
     check_classifier("model", model)
+    fitted: Any = model  # with what its capabilities say
     y = check_labels(X, y, groups=groups)
-    named = np.asarray(in_memory(model.predict(X)))
-    has_sets = can(model, SETS)
-    judged = model.estimator_ if has_sets else model
+    named = np.asarray(in_memory(fitted.predict(X)))
+    has_sets = can(fitted, SETS)
+    judged = fitted.estimator_ if has_sets else fitted
     if was_fitted_on(judged, X, y, groups):
         raise ValueError(
             "X and y are the training data of the model, and errors on them say nothing about new samples; "
             "pass samples of another cohort, or use error_bound(model, X, y) for what these can tell."
         )
     scores = scores_of(judged, X) if has_scores(judged) else None
-    said = Said(np.asarray(judged.classes_).tolist(), named, scores)
+    predictions = Predictions(np.asarray(judged.classes_).tolist(), named, scores)
     if has_sets:
-        said = replace(
-            said,
-            probabilities=model.predict_proba(X),
-            is_possible=model.predict_set(X),
-            set_confidence=model.confidence,
+        predictions = replace(
+            predictions,
+            probabilities=fitted.predict_proba(X),
+            is_possible=fitted.predict_set(X),
+            set_confidence=fitted.confidence,
         )
-    return evaluation_of(said, y, prevalence=prevalence, confidence=confidence, groups=groups)
+    return evaluation_of(
+        predictions, y, prevalence=prevalence, confidence=confidence, groups=groups, baseline=baseline
+    )
 
 
 def evaluation_of(
-    said: Said, y: np.ndarray, *, prevalence: Mapping[Any, float] | None, confidence: float, groups: Any
+    predictions: Predictions,
+    y: np.ndarray,
+    *,
+    prevalence: Mapping[Any, float] | None = None,
+    confidence: float = 0.95,
+    groups: Any = None,
+    baseline: Any = None,
 ) -> Evaluation:
-    """The same for what a model said."""
-    seen = _counted(said, y, groups)
-    shares = None if prevalence is None else _shares_of(prevalence, seen.labels, seen.sizes)
-    error = _share(seen.sizes.sum() - seen.right.sum(), seen.sizes.sum(), confidence)
-    assert error is not None  # there are samples
-    areas, area = _areas(said, seen, confidence)
-    return Evaluation(
-        confidence=float(confidence),
-        labels=tuple(seen.labels),
-        own=seen.own,
-        predicted=seen.predicted,
-        is_counted=seen.is_counted,
-        confusion=seen.confusion,
-        error=error,
-        balanced_accuracy=_balanced_accuracy(seen, confidence),
-        area=area,
-        per_class=tuple(
-            _of_class(k, seen, shares, areas.get(k), confidence) for k in range(len(seen.labels))
-        ),
-        prevalence=None if shares is None else dict(zip(seen.labels, shares.tolist(), strict=True)),
-        error_at_prevalence=None
-        if shares is None
-        else _mixed(seen.sizes - seen.right, seen.sizes, shares, confidence, seen.is_known),
-        probabilities=said.probabilities,
-        calibration=_calibration(said, seen),
-        is_possible=said.is_possible,
-        set_confidence=said.set_confidence,
-        scores=said.scores,
-        n_groups=seen.n_groups,
-    )
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Samples by own and predicted label; ``labels`` are the classes of the model and then other labels."""
-
-    labels: Sequence[Any]
-    n_known: int
-    own: IntArray
-    predicted: IntArray
-    is_counted: BoolArray
-    n_groups: int | None
-    confusion: IntArray
-
-    @property
-    def sizes(self) -> IntArray:
-        return self.confusion.sum(axis=1)
-
-    @property
-    def right(self) -> IntArray:
-        return self.confusion.diagonal()
-
-    @property
-    def is_known(self) -> BoolArray:
-        return np.arange(len(self.labels)) < self.n_known
-
-    @property
-    def present(self) -> IntArray:
-        return np.flatnonzero(self.sizes)
-
-
-def _counted(said: Said, y: np.ndarray, groups: Any) -> _Counted:
-    """The samples that count, all or one of each group."""
-    strange = [label for label in np.unique(y).tolist() if label not in said.classes]
-    labels = [*said.classes, *strange]
+    """Evaluate predictions that have already been computed."""
+    classes = list(predictions.classes)
+    strange = [label for label in np.unique(y).tolist() if label not in classes]
+    labels = [*classes, *strange]
     position = {label: k for k, label in enumerate(labels)}
-    own, predicted = (np.array([position[label] for label in each.tolist()]) for each in (y, said.predicted))
+    own, predicted = (
+        np.array([position[label] for label in each.tolist()]) for each in (y, predictions.predicted)
+    )
     is_counted, n_groups = np.ones(len(own), dtype=np.bool_), None
     if groups is not None:
         unit = codes_of_groups(groups, len(own))
-        is_counted[:], n_groups = False, int(unit.max()) + 1
-        is_counted[one_of_each(unit, np.random.RandomState(SEED))] = True
-    if (own[is_counted] >= len(said.classes)).all():
-        kinds = [type(each[0]).__name__ for each in (said.classes, strange)]
+        n_groups = int(unit.max()) + 1
+        is_counted = np.isin(np.arange(len(own)), one_of_each(unit, np.random.RandomState(SEED)))
+    if (own[is_counted] >= len(classes)).all():
+        kinds = [type(each[0]).__name__ for each in (classes, strange)]
         are_other = "" if kinds[0] == kinds[1] else f" ({kinds[0]}, not {kinds[1]})"
         raise ValueError(
-            f"the model knows none of these labels: its classes are {listed(said.classes)}{are_other}, and "
+            f"the model knows none of these labels: its classes are {listed(classes)}{are_other}, and "
             f"the samples have {listed(strange)}. Give the labels the names that the model has."
         )
-    confusion = np.zeros((len(labels), len(labels)), dtype=np.intp)
-    np.add.at(confusion, (own[is_counted], predicted[is_counted]), 1)
-    return _Counted(labels, len(said.classes), own, predicted, is_counted, n_groups, confusion)
-
-
-def _balanced_accuracy(seen: _Counted, confidence: float) -> Estimate | None:
-    present, sizes = seen.present, seen.sizes
-    if len(present) < 2:
-        return None
-    equal = np.full(len(present), 1.0 / len(present))
-    return _mixed(seen.right[present], sizes[present], equal, confidence, seen.is_known[present])
-
-
-def _of_class(
-    k: int, seen: _Counted, shares: FloatArray | None, area: Estimate | None, confidence: float
-) -> ClassEvaluation:
-    sizes, right, named = seen.sizes, seen.right[k], seen.confusion[:, k]
-    n_others = sizes.sum() - sizes[k]
-    if shares is None:
-        value = _share(right, named.sum() if len(seen.present) > 1 else 0, confidence)
-    else:
-        value = _predictive_value(named, sizes, shares, k, confidence)
-    return ClassEvaluation(
-        label=seen.labels[k],
-        is_known=bool(seen.is_known[k]),
-        sensitivity=_share(right, sizes[k], confidence),
-        specificity=_share(n_others - (named.sum() - right), n_others, confidence),
-        predictive_value=value,
-        area=area,
+    found = Evaluation(
+        confidence=float(confidence),
+        labels=tuple(labels),
+        n_known=len(classes),
+        own=own,
+        predicted=predicted,
+        is_counted=is_counted,
+        n_groups=n_groups,
+        scores=predictions.scores,
+        probabilities=predictions.probabilities,
+        is_possible=predictions.is_possible,
+        set_confidence=predictions.set_confidence,
     )
+    if baseline is not None:
+        found = replace(found, baseline=_compared_with(baseline, found))
+    return found if prevalence is None else replace(found, prevalence=_checked(prevalence, found.sizes))
 
 
-def _shares_of(prevalence: Mapping[Any, float], labels: Sequence[Any], sizes: IntArray) -> FloatArray:
-    shares = checked_prevalence(prevalence, list(labels))
-    absent = [label for label, size in zip(labels, sizes, strict=True) if not size]
-    absent += [label for label in shares if label not in labels]
+def _checked(prevalence: Mapping[Any, float], sizes: Mapping[Any, int]) -> dict[Any, float]:
+    """Return the share of each label, in the order of the labels, all of which have samples."""
+    shares = checked_prevalence(prevalence, list(sizes))
+    absent = [label for label in {**sizes, **shares} if not sizes.get(label)]
     if absent:
         raise ValueError(
             f"prevalence needs samples of every class, and there are none of {listed(absent)}; leave out "
             "prevalence, or add such samples."
         )
-    return np.array([shares[label] for label in labels])
+    return {label: float(shares[label]) for label in sizes}
 
 
-def clopper_pearson_interval(n_counted: int, n: int, confidence: float) -> tuple[float, float]:
-    """The exact two-sided interval of a share."""
-    one_sided = 0.5 * (1.0 + confidence)
-    low = 1.0 - clopper_pearson_limit(n - n_counted, n, one_sided)
-    return low, clopper_pearson_limit(n_counted, n, one_sided)
+def _compared_with(baseline: Any, found: Evaluation) -> BaselineComparison:
+    """Return the comparison with labels, or with numbers at the threshold that is hardest to beat."""
+    values, n = np.asarray(baseline), len(found.own)
+    if values.shape != (n,):
+        raise ValueError(f"baseline must hold one entry for each of the {n} samples, got {values.shape}.")
+    used = found.is_counted
+    own, model_errs, given = found.own[used], (found.predicted != found.own)[used], values[used].tolist()
+    if all(value in found.labels for value in given):
+        is_wrong = np.array([found.labels.index(value) for value in given]) != own
+        return _mcnemar(model_errs, is_wrong, found.confidence)
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.full(1, np.nan)
+    if found.n_known != 2 or not np.isfinite(numbers).all():
+        strange = [value for value in dict.fromkeys(given) if value not in found.labels]
+        raise ValueError(
+            f"baseline must hold labels of the samples ({listed(found.labels)}), or for two classes numbers "
+            f"without gaps, got {listed(strange)}. Make labels of it by a rule that does not depend on "
+            "these samples."
+        )
+    thresholds, above = np.repeat(np.unique(numbers), 2)[:, None], np.tile([0, 1], len(np.unique(numbers)))
+    errs = np.where(numbers >= thresholds, above[:, None], 1 - above[:, None]) != own
+    p_values = _p_values(model_errs, errs, is_one_sided=True)
+    hardest = np.lexsort((errs.sum(axis=1), -p_values))[0]
+    return replace(
+        _mcnemar(model_errs, errs[hardest], found.confidence),
+        p_value=float(p_values[hardest]),
+        threshold=float(thresholds[hardest, 0]),
+        above=found.labels[above[hardest]],
+    )
 
 
-def _share(n_counted: Any, n: Any, confidence: float) -> Estimate | None:
-    n_counted, n = int(n_counted), int(n)
-    if not n:
-        return None
-    return Estimate(n_counted / n, *clopper_pearson_interval(n_counted, n, confidence), n_counted, n)
+def _mcnemar(model_errs: BoolArray, baseline_errs: BoolArray, confidence: float) -> BaselineComparison:
+    error = share(baseline_errs.sum(), len(baseline_errs), confidence)
+    assert error is not None
+    return BaselineComparison(
+        error,
+        n_model_alone=int((model_errs & ~baseline_errs).sum()),
+        n_baseline_alone=int((baseline_errs & ~model_errs).sum()),
+        p_value=float(_p_values(model_errs, baseline_errs)),
+    )
 
 
-def _at_once(counts: IntArray, sizes: IntArray, confidence: float) -> FloatArray:
-    """Values, lower and upper limits of shares (rows), where all limits hold at once."""
-    each = 1.0 - (1.0 - confidence) / len(sizes)
-    limits = [clopper_pearson_interval(int(k), int(n), each) for k, n in zip(counts, sizes, strict=True)]
-    return np.vstack([counts / sizes, np.transpose(limits)])
-
-
-def _mixed(
-    counts: IntArray, sizes: IntArray, shares: FloatArray, confidence: float, is_known: BoolArray
-) -> Estimate:
-    """The mean of the shares of classes that are so common; labels that are not known are always wrong."""
-    found = np.tile(counts / sizes, (3, 1))
-    found[:, is_known] = _at_once(counts[is_known], sizes[is_known], confidence)
-    return Estimate(*(found @ shares).tolist())
-
-
-def _predictive_value(
-    named: IntArray, sizes: IntArray, shares: FloatArray, k: int, confidence: float
-) -> Estimate | None:
-    """Of those named class k, the share that is of it; it grows with k's own rate and falls with the others'.
-
-    ``named`` are the samples of each class that are named k.
-    """
-    if not named.any():
-        return None
-    value, low, high = _at_once(named, sizes, confidence) * shares
-
-    def of(own: float, others: FloatArray) -> float:
-        total = own + others.sum() - others[k]
-        return float(own / total) if total else 0.0
-
-    return Estimate(of(value[k], value), of(low[k], high), of(high[k], low))
+def _p_values(model_errs: BoolArray, baseline_errs: BoolArray, *, is_one_sided: bool = False) -> FloatArray:
+    """Return twice the smaller tail of McNemar's test, or the one that is small if the model is better."""
+    n_model, n_baseline = (
+        (first & ~second).sum(axis=-1)
+        for first, second in ((model_errs, baseline_errs), (baseline_errs, model_errs))
+    )
+    fewer = n_model if is_one_sided else np.minimum(n_model, n_baseline)
+    return np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, n_model + n_baseline, 0.5))
 
 
 def lead_of(scores: FloatArray, k: int) -> FloatArray:
     """How far the score of class k is above the best of the others (n x K)."""
     lead: FloatArray = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
     return lead
-
-
-def _areas(said: Said, seen: _Counted, confidence: float) -> tuple[dict[int, Estimate], Estimate | None]:
-    """Areas by class, and their mean; samples of labels that the model does not know are left out."""
-    own = seen.own
-    used = seen.is_counted & (own < seen.n_known)
-    sizes = np.bincount(own[used], minlength=len(said.classes))
-    present = np.flatnonzero(sizes).tolist()
-    if said.scores is None or len(present) < 2:
-        return {}, None
-    values = {k: float(roc_auc_score(own[used] == k, lead_of(said.scores[used], k))) for k in present}
-
-    def interval(k: int, level: float) -> tuple[float, float]:
-        return area_interval(values[k], int(sizes[k]), int(sizes.sum() - sizes[k]), level)
-
-    areas = {k: Estimate(values[k], *interval(k, confidence)) for k in present}
-    if len(said.classes) == 2:
-        return areas, areas[1]
-    at_once = 1.0 - (1.0 - confidence) / len(present)
-    low, high = np.mean([interval(k, at_once) for k in present], axis=0).tolist()
-    return areas, Estimate(float(np.mean(list(values.values()))), low, high)
-
-
-def area_interval(value: float, n_positive: int, n_negative: int, confidence: float) -> tuple[float, float]:
-    """Newcombe's score interval of an area under the ROC curve."""
-    z, half = stats.norm.ppf(0.5 * (1.0 + confidence)), 0.5 * (n_positive + n_negative) - 1.0
-
-    def beyond(area: float) -> float:
-        variance = area * (1.0 - area) * (1.0 + half * ((1.0 - area) / (2.0 - area) + area / (1.0 + area)))
-        return float((value - area) ** 2 - z**2 * variance / (n_positive * n_negative))
-
-    low = optimize.brentq(beyond, 0.0, value) if 0.0 < value < 1.0 else 0.0
-    high = optimize.brentq(beyond, value, 1.0) if 0.0 < value < 1.0 else 1.0
-    if value == 1.0:
-        low = optimize.brentq(beyond, 0.0, 1.0 - TINY) if beyond(1.0 - TINY) < 0.0 else 1.0
-    if value == 0.0:
-        high = optimize.brentq(beyond, TINY, 1.0) if beyond(TINY) < 0.0 else 0.0
-    return float(low), float(high)
-
-
-def _calibration(said: Said, seen: _Counted) -> ProbabilityCheck | None:
-    if said.probabilities is None:
-        return None
-    counts = seen.is_counted
-    table, truth, named = said.probabilities[counts], seen.own[counts], seen.predicted[counts]
-    stated = table[np.arange(len(named)), named]
-    expected, n_errors = float((1.0 - stated).sum()), int((named != truth).sum())
-    is_true = truth[:, None] == np.arange(table.shape[1])
-    return ProbabilityCheck(
-        expected_errors=expected,
-        n_errors=n_errors,
-        n=len(truth),
-        p_value=float(stats.binomtest(n_errors, len(truth), min(1.0, expected / len(truth))).pvalue),
-        brier_score=float(0.5 * ((table - is_true) ** 2).sum(axis=1).mean()),
-        bands=bands_of(stated, named == truth),
-    )

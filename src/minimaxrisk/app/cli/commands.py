@@ -308,6 +308,15 @@ def evaluate_command(
             help="Samples with the same entry are of one patient, of which one counts: --groups patient",
         ),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Compare with another prediction by McNemar's exact test: a column of labels, or of two "
+            "classes numbers such as age or a marker, at the threshold that is hardest to beat: "
+            "--baseline age",
+        ),
+    ] = None,
     only_used: options.OnlyUsed = False,
     strict: options.Strict = False,
     json: options.Json = False,
@@ -326,6 +335,7 @@ def evaluate_command(
     Examples:
       minimaxrisk evaluate model.skops cohort.csv --target diagnosis --report cohort.html
       minimaxrisk evaluate model.skops cohort.csv --prevalence ill=0.05
+      minimaxrisk evaluate model.skops cohort.csv --baseline age
       minimaxrisk evaluate model.skops few_genes.csv --only-used --strict
       minimaxrisk evaluate model.skops cohort.gct --labels patients.tsv --json
     """
@@ -338,6 +348,7 @@ def evaluate_command(
         model,
         options.Source(data, reading, target, labels, ignore or ()),
         groups=groups,
+        baseline=baseline,
         prevalence=shares,
         confidence=confidence,
         only_used=only_used,

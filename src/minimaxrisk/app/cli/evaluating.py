@@ -12,7 +12,7 @@ import typer
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import dense_columns
-from minimaxrisk.analysis.evaluation import Evaluation, Said, evaluation_of
+from minimaxrisk.analysis.evaluation import Evaluation, Predictions, evaluation_of
 from minimaxrisk.app.atomic import write_whole
 from minimaxrisk.app.cli.console import Console, as_json, printable
 from minimaxrisk.app.cli.new_samples import NewSamples, read_new_samples
@@ -46,6 +46,7 @@ def evaluate_and_write(
     source: Source,
     *,
     groups: str | None,
+    baseline: str | None,
     prevalence: Mapping[str, float] | None,
     confidence: float,
     only_used: bool,
@@ -56,7 +57,7 @@ def evaluate_and_write(
     console: Console,
 ) -> None:
     """Count errors, print them, and write the page where it is asked for."""
-    new = read_new_samples(model, source, console, only_used=only_used, groups=groups)
+    new = read_new_samples(model, source, console, only_used=only_used, groups=groups, baseline=baseline)
     saved, study = new.saved, new.study
     _refuse_training_samples(new)
     if saved.sample_hashes is None or only_used:
@@ -66,13 +67,20 @@ def evaluate_and_write(
     drift = _drift(new)
     if drift:
         console.note(drift)
-    said = _said(new, console)
+    predictions = _predictions(new, console)
     y = np.asarray(study.y).astype(str).astype(object)
-    labels = [*said.classes, *np.setdiff1d(y, said.classes).tolist()]
-    refuse_other_spellings(said.classes, y, study.source)
+    labels = [*predictions.classes, *np.setdiff1d(y, predictions.classes).tolist()]
+    refuse_other_spellings(predictions.classes, y, study.source)
     shares = None if prevalence is None else shares_by_label(labels, prevalence, study.source)
     _report_dependence(new, y, console)
-    found = evaluation_of(said, y, prevalence=shares, confidence=confidence, groups=new.groups)
+    found = evaluation_of(
+        predictions,
+        y,
+        prevalence=shares,
+        confidence=confidence,
+        groups=new.groups,
+        baseline=None if baseline is None else _baseline(new, baseline, labels),
+    )
     found = replace(found, doubt=veto_text(console.findings))
     if report is not None:
         cohort = Cohort(
@@ -101,6 +109,21 @@ def evaluate_and_write(
         typer.echo(f"  misclassified{of_all}: {listed(wrong, MOST_WRONG)}")
     if report is not None:
         console.say(f"report: {report}")
+
+
+def _baseline(new: NewSamples, column: str, labels: list[str]) -> np.ndarray:
+    """Return the values of a column, which may be a feature: as text if these are labels, else as numbers."""
+    if column in new.study.sample_columns:
+        text = np.asarray(new.study.sample_columns[column]).astype(str).astype(object)
+        return text if np.isin(text, labels).all() else np.array([*map(_number, text)], dtype=object)
+    return dense_columns(new.X, np.flatnonzero(new.saved.feature_names == column))[:, 0]
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _by_importance(saved: SavedModel) -> list[str]:
@@ -156,10 +179,10 @@ def _drift(new: NewSamples) -> str:
     )
 
 
-def _said(new: NewSamples, console: Console) -> Said:
+def _predictions(new: NewSamples, console: Console) -> Predictions:
     """What the model says, its labels as text, as the file has them."""
     decided = new.decided(SET_CONFIDENCE, console)
-    return Said(
+    return Predictions(
         [str(label) for label in new.saved.classifier.classes_.tolist()],
         decided.labels.astype(str).astype(object),
         decided.scores,
@@ -198,6 +221,8 @@ def _as_dict(found: Evaluation, study: Study, scale: ScaleComparison | None) -> 
         "error_at_prevalence": found.error_at_prevalence,
         "unknown_labels": found.unknown,
         "sets": found.kinds_of_sets,
+        "certain_error": found.certain_error,
+        "baseline": found.baseline,
         "calibration": found.calibration,
         "samples": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
     }

@@ -159,6 +159,7 @@ def read_new_samples(
     *,
     only_used: bool,
     groups: str | None = None,
+    baseline: str | None = None,
     needs_labels: bool = True,
 ) -> NewSamples:
     """All columns of the model, or zeros in those that it does not use; gaps filled as in training."""
@@ -171,7 +172,11 @@ def read_new_samples(
         needs_labels=needs_labels,
         offers_only_used=True,
         columns=columns,
-        sample_columns=() if groups is None else (groups,),
+        sample_columns=[
+            column
+            for column in dict.fromkeys((groups, baseline))
+            if column is not None and (column == groups or column not in saved.feature_names)
+        ],
     )
     if columns is not None:
         study = _with_all_columns(saved, study, columns)

@@ -14,6 +14,7 @@ import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray
 from minimaxrisk._utils.rounding import at_most, outward
+from minimaxrisk.analysis.intervals import cohort_size
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.app.cli.options import Outputs
 from minimaxrisk.app.cli.stored import filled_gaps
@@ -58,6 +59,7 @@ COMMAND_LINE = Advice(
 # Features named on the terminal; the report and the model file have all.
 MOST_NAMED = 10
 WIDEST_NAME, WIDTH, INDENT = 40, 100, 22
+MARGIN = 0.1  # between the cross-validated error rate and the one that a second cohort is to show
 # So that a feature is a line: longer names of classes, and words about them, are cut.
 WIDEST_CLASS, WIDEST_WORDS = 16, 48
 
@@ -112,7 +114,21 @@ def _left_out(findings: Findings) -> list[str]:
         f"{misclassified(folds.n_wrong, folds.n_judged)};",
         sure_or_not(folds.left_out.counts(SET_CONFIDENCE), SET_CONFIDENCE),
     ]
-    return [*_lines("cross-validation", *texts), *_lines(rates, *_rates(findings))]
+    return [*_lines("cross-validation", *texts), *_lines(rates, *_rates(findings)), *_next_step(findings)]
+
+
+def _next_step(findings: Findings) -> list[str]:
+    """Return the size of a second cohort that shows an error rate ``MARGIN`` above that of these samples."""
+    folds = findings.cross_validation
+    if folds is None or veto(findings) is not None or folds.errors[1] + MARGIN >= folds.majority_error:
+        return []
+    error_rate = float(folds.errors[1])
+    n = cohort_size(error_rate, error_rate + MARGIN)
+    return _lines(
+        "next step",
+        f"minimaxrisk evaluate, with about {n} samples from elsewhere: enough to show an error rate below "
+        f"{error_rate + MARGIN:.0%}, if it is {error_rate:.1%} there too",
+    )
 
 
 def _rates(findings: Findings) -> list[str]:
@@ -127,7 +143,7 @@ def _rates(findings: Findings) -> list[str]:
             "specificity": ill.rates.specificity,
         }
     texts = [
-        f"{what}: {rate.value:.1%}, {rate.n_right} of {rate.n}, roughly {rate.interval};"
+        f"{what}: {rate.value:.1%}, {rate.n_counted} of {rate.n}, roughly {rate.interval};"
         for what, rate in shown.items()
         if rate is not None
     ]

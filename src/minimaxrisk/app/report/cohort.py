@@ -11,7 +11,8 @@ from sklearn.metrics import roc_curve
 
 from minimaxrisk._utils.arrays import BoolArray
 from minimaxrisk._utils.rounding import percent
-from minimaxrisk.analysis.evaluation import Estimate, Evaluation, lead_of
+from minimaxrisk.analysis.evaluation import Evaluation, lead_of
+from minimaxrisk.analysis.intervals import Estimate
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.page import asset, content_policy, require, template
 from minimaxrisk.app.report.phrases import capital, count, isolate, listed, none_or, quoted, shortened
@@ -194,6 +195,8 @@ def _estimates(found: Evaluation) -> Iterator[tuple[str, Estimate]]:
         yield "balanced accuracy", found.balanced_accuracy
     if found.area is not None:
         yield found.name_of_area, found.area
+    if found.certain_error is not None:
+        yield "error of certain predictions", found.certain_error
 
 
 RATES = ("class", "sensitivity", "specificity", "predictive value", "area under the ROC curve")
@@ -220,9 +223,9 @@ def _rates(found: Evaluation) -> list[list[str]]:
 def _about_intervals(found: Evaluation) -> str:
     text = "Intervals of shares are exact (Clopper and Pearson), each by itself."
     if found.balanced_accuracy is not None:
-        text += " That of the balanced accuracy takes the limits of all classes at once."
+        text += " That of the balanced accuracy is approximate."
     if found.area is not None:
-        text += " Those of areas are Newcombe's, by the variance of Hanley and McNeil, and approximate."
+        text += " Those of areas are approximate, by DeLong's variance."
     if found.prevalence is None:
         return f"{text} Predictive values are for classes as common as in this cohort."
     shares = ", ".join(f"{100 * part:.4g}% {quoted(str(label))}" for label, part in found.prevalence.items())

@@ -330,16 +330,16 @@ def about_cross_validation(findings: Findings, advice: Advice) -> str:
     result = findings.cross_validation
     if result is None:
         return f"Not computed: {findings.cross_validation_skipped or f'{advice.folds} adds it.'}"
-    low, high = result.approximate_interval()
-    rough = "With so few samples this is a rough guide. " if high - low > WIDE else ""
+    error = result.error()
+    rough = "With so few samples this is a rough guide. " if error.high - error.low > WIDE else ""
     how = f"a model that was fitted without it, in {result.n_folds} folds"
     if result.is_out_of_bag:
         how = f"members of the ensemble that had not seen it, calibrated in {result.n_folds} folds"
     return (
         f"Every sample was predicted by {how}. The predicted class is the one with the largest calibrated "
-        f"probability, as in predict. {rough}Intervals would hold with 95% confidence if the outcomes were "
-        "independent. They are not independent, because the folds share their training samples. Choosing "
-        "settings, features or samples by looking at this error makes it too small. Samples from elsewhere, "
+        f"probability, as in predict. {rough}Intervals are approximate: each sample counts as "
+        "0.7 independent ones, because the folds share their training samples. Choosing settings, features "
+        "or samples by looking at this error makes it too small. Samples from elsewhere, "
         "measured in another way, can be misclassified far more often."
     )
 
@@ -402,15 +402,14 @@ def about_left_out(findings: Findings, advice: Advice) -> str:
 def compared(rivals: Rivals) -> str:
     """Which differences from this model are detectable."""
     sentences = [
-        f"{capital(listed(names))} made {outcome} errors than this model, by more than two standard errors "
-        "of the difference."
+        f"{capital(listed(names))} made {outcome} errors than this model (p < 0.05)."
         for outcome in ("fewer", "more")
         if (names := rivals.names(outcome))
     ]
     alike = rivals.names("none")
     if alike:
         whom = f"from {listed(alike)}" if sentences else "between this model and the others"
-        sentences.append(f"No detectable difference {whom}: at most two standard errors.")
+        sentences.append(f"No detectable difference {whom} (p ≥ 0.05).")
     sentences += [
         f"{capital(name)} could not be fitted to these data; scikit-learn says: {reason.rstrip('.')}."
         for name, reason in rivals.left_out.items()
@@ -428,7 +427,7 @@ def about_rivals(findings: Findings, advice: Advice, *, is_imputed: bool) -> lis
         f"settings. Errors are those of {PREDICT}, averaged over the folds; differences are from this model, "
         "positive for more errors; columns and seconds of a fit are medians. The standard errors of the "
         "differences are approximate: they allow for folds that share training samples, and are rough with "
-        "few folds. Of several differences one may exceed two standard errors by chance, and the smallest of "
+        "few folds. Of several differences one may be detectable by chance, and the smallest of "
         "several errors looks smaller than it is."
     )
     if findings.fit.class_weight:

@@ -19,7 +19,7 @@ from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArra
 from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.analysis.evaluation import lead_of
-from minimaxrisk.app.report.clinical import ClassRates, rates_of
+from minimaxrisk.analysis.intervals import ClassRates
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
@@ -254,7 +254,7 @@ def summarise_classes(
     """How each class fares with the model, in cross-validation and in the worst case."""
     mass = np.asarray(model.worst_case_distribution_)[: len(own)]
     on_own = mass[np.arange(len(own)), own]
-    rates = None if cross_validation is None else rates_of(cross_validation.confusion(len(model.classes_)))
+    rates = None if cross_validation is None else cross_validation.per_class(len(model.classes_))
     return tuple(
         ClassSummary(
             name=str(label),

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray
-from minimaxrisk._utils.rounding import at_most, outward, percent
+from minimaxrisk._utils.rounding import at_most, percent
+from minimaxrisk.analysis.intervals import Estimate
 from minimaxrisk.app.report import verdict
-from minimaxrisk.app.report.clinical import Rate, looked_for
+from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import Advice, Entry
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, none_or, p_value, quoted, share, shortened
@@ -85,8 +86,8 @@ def _left_out_error(findings: Findings) -> Entry:
         majority = (
             f"at the given prevalence {there:.1%}, and always predicting {_quoted(common)} there: {error:.1%}"
         )
-    low, high = outward(*folds.approximate_interval(), ".1%")
-    interval = f"{low} to {high}" if folds.n_wrong else f"up to {high}"
+    estimate = folds.error()
+    interval = estimate.interval if folds.n_wrong else f"up to {at_most(estimate.high, '.1%')}"
     return Entry(
         name,
         f"{folds.errors[1]:.1%}",
@@ -110,7 +111,7 @@ def _by_class(findings: Findings) -> Entry:
         return Entry(
             name,
             balanced,
-            f"the mean over classes of the share found; the least: {rate.n_right} of {rate.n} "
+            f"the mean over classes of the share found; the least: {rate.n_counted} of {rate.n} "
             f"{_quoted(worst)}, roughly {rate.interval}",
         )
     ill = looked_for(findings.data.classes)
@@ -125,8 +126,8 @@ def _by_class(findings: Findings) -> Entry:
     )
 
 
-def _missed(rate: Rate) -> str:
-    return f"{none_or(rate.n - rate.n_right)} of {rate.n:,}"
+def _missed(rate: Estimate) -> str:
+    return f"{none_or((rate.n or 0) - (rate.n_counted or 0))} of {rate.n:,}"
 
 
 def _quoted(name: str) -> str:

@@ -111,8 +111,8 @@ MOST_QUICK = 150
 # Smaller shares of the radius at which nothing is learned make no short lists, and take longest.
 SHORT_LIST_FROM = 0.05
 THIS_MODEL = "this model"
-# A difference is detectable if it is larger than so many of its standard errors.
-DETECTABLE = 2.0
+# A difference is detectable if its p-value is smaller.
+DETECTABLE = 0.05
 
 
 @dataclass(frozen=True)
@@ -503,12 +503,12 @@ def _summarise(found: Comparison, i: int) -> ComparedClassifier:
         seconds=float(np.median(found.seconds[i])),
         difference=difference if i else None,
         difference_error=its_error if i else None,
-        outcome=_outcome(difference, its_error) if i else None,
+        outcome=_outcome(difference, float(found.p_values[i])) if i else None,
     )
 
 
-def _outcome(difference: float, its_error: float) -> str:
-    if abs(difference) <= DETECTABLE * its_error:
+def _outcome(difference: float, p_value: float) -> str:
+    if p_value >= DETECTABLE:
         return "none"
     return "fewer" if difference < 0 else "more"
 

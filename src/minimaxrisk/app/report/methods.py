@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from minimaxrisk._utils.rounding import outward
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
 from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import looked_for
@@ -55,7 +54,6 @@ def _cross_validation(findings: Findings) -> list[str]:
     folds, found = findings.cross_validation, findings.left_out
     if folds is None or found is None:
         return []
-    low, high = outward(*folds.approximate_interval(), ".1%")
     by_class = ""
     if len(findings.classes) == 2:
         ill = findings.classes[looked_for(findings.data.classes)]
@@ -66,7 +64,7 @@ def _cross_validation(findings: Findings) -> list[str]:
     return [
         f"{_how(folds)} the class with the largest calibrated probability was predicted, and "
         f"{folds.n_wrong:,} of {folds.n_judged:,} left-out samples were misclassified "
-        f"({folds.errors[1]:.1%}, 95% interval of Clopper and Pearson {low} to {high}); {by_class}"
+        f"({folds.errors[1]:.1%}, approximate 95% interval {folds.error().interval}); {by_class}"
         f"balanced accuracy {found.balanced_accuracy:.1%}."
     ]
 

@@ -236,7 +236,7 @@ def rate_table(findings: Findings) -> PageTable | None:
 
     def missed(one: Any) -> str:
         rate = one.rates.sensitivity
-        return "unknown" if rate is None else f"{rate.n - rate.n_right:,}"
+        return "unknown" if rate is None else f"{rate.n - rate.n_counted:,}"
 
     return table_of(
         "Left-out predictions by class, with 95% intervals",

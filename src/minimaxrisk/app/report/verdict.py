@@ -87,7 +87,7 @@ def left_out_verdict(findings: Findings) -> str:
     folds = findings.cross_validation
     if folds is None or findings.fit.class_weight:
         return "untested"
-    return "better" if folds.approximate_interval()[1] < folds.majority_error else "no better"
+    return "better" if folds.error().high < folds.majority_error else "no better"
 
 
 def evidence(findings: Findings) -> str:
