@@ -45,9 +45,10 @@ from minimaxrisk.samples.validation import TrainingData
 
 # The radius, in standard errors of the mean feature vector. Chosen on simulated studies.
 RADIUS = 0.3
-# The interior point's matrices have a row for each instance and code of a label; their time grows with the
-# cube of it, and at this number a fit takes some seconds.
-MOST_EQUATIONS = 2500
+# The interior point factors a matrix of all instances. With this many a fit takes some seconds.
+MOST_INSTANCES = 2500
+# Several blocks have a matrix each and one more, which are inverted in three times the time of the factors.
+PER_INVERSE = 3
 MOST_FOLDS = 10
 # Pairs of a cosine and a sine. On simulated studies 256 pairs misclassify .6% more samples than the exact
 # kernel, and 1024 pairs .1% more.
@@ -56,7 +57,9 @@ N_FREQUENCIES = 1024
 
 def is_quick(posed: PosedBox) -> bool:
     """Whether the ball takes no longer than the other members."""
-    return posed.instances.n_instances * posed.problem.coding.n_blocks <= MOST_EQUATIONS
+    blocks = posed.problem.coding.n_blocks
+    n_factors = 1 if blocks == 1 else PER_INVERSE * (blocks + 1)
+    return n_factors * posed.instances.n_instances**3 <= MOST_INSTANCES**3
 
 
 def is_curved(posed: PosedBox) -> bool:
