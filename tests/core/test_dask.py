@@ -313,7 +313,7 @@ WRONG = {
         r"unknown size .* call X = X.compute_chunk_sizes\(\)",
     ),
     "infinity in one chunk": (with_nan, "X contains infinity at row 41, column 317, but all entries"),
-    "too few rows": (lambda: da.from_array(X[:50]), "got 50 rows of a dask array and 60 labels"),
+    "too few rows": (lambda: da.from_array(X[:50]), "inconsistent numbers of samples"),
     "text": (lambda: da.from_array(X.astype(str)), r"must be numeric, got a dask array of dtype <U"),
     "objects": (
         lambda: da.from_array(X.astype(object), chunks=(60, 500)),

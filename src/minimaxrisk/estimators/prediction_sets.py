@@ -218,7 +218,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The labels.
         """
-        return np.asarray(self.classes_[self.calibration_.predict(self._scores(X))])
+        positions = self.calibration_.predict(self._scores(X))
+        return np.asarray(self.classes_[positions])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Estimate how probable each class is.
@@ -314,10 +315,10 @@ def left_out_scores(
     scores = out_of_bag_scores(model)
     if scores is None:
         if len(model.classes_) < 2 or not (fold >= 0).any():
-            kind = "samples" if groups is None else "groups"
+            kind = "sample" if groups is None else "group"
             raise TooFewSamplesError(
-                f"prediction sets need two {kind} of a class, one to leave out, and a second class. "
-                f"Add {kind}."
+                f"prediction sets need two {kind}s of a class, one to leave out, and a second class; got "
+                f"{counted(len(np.unique(unit)), kind)}. Add {kind}s."
             )
         learner = fresh_copy(model, callback=None, verbose=False, certify=False)
         known = None if groups is None else unit
