@@ -21,7 +21,6 @@ from minimaxrisk.uncertainty.moments import (
     mean_of_phi,
     moment_sample,
     signed_moments,
-    student_factor,
 )
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
@@ -69,16 +68,6 @@ def union_factors(sample, level):
     return sample.student_factors(union_bound_tail(sample, level))
 
 
-def test_students_factor():
-    assert student_factor(0.01, 12.0, 10.0, 7.0) == pytest.approx(stats.t.isf(0.01, 7) * np.sqrt(1.2))
-    assert student_factor(0.01, 2.5, 0.5, 7.0) == pytest.approx(stats.t.isf(0.01, 7) * np.sqrt(5.0))
-    for left in (0.0, -1.0, np.nan):
-        with pytest.raises(
-            ValueError, match=r"named radius rule needs at least 3 .* worth 2.46 samples.* use a number"
-        ):
-            student_factor(0.01, 2.456, left, 7.0)
-
-
 def test_the_union_bound_counts_what_varies(sample):
     n_varying = 5 * len(sample.tau)  # neither the intercept nor the constant
     assert union_bound_tail(sample, 0.8) == pytest.approx(0.2 / (2 * n_varying), rel=1e-12)
@@ -103,16 +92,6 @@ def test_a_block_of_one_class_is_known_by_its_samples(data):
     standard_errors = sample.sigma[:, 1:6] / np.sqrt(N)
     np.testing.assert_allclose(found.lam[:, 1:6], found.factors[:, None] * standard_errors, rtol=1e-12)
     assert found.remarks[-1].startswith("2 of 3 classes have fewer than 8 samples")
-
-
-def test_multiples_of_standard_errors(sample):
-    lam = multiples_of_standard_errors(sample, 1.5)
-    expected = np.maximum(1.5 * sample.sigma / np.sqrt(N), SMALLEST_RADIUS)
-    np.testing.assert_allclose(lam, expected, rtol=1e-15)
-    assert (lam[:, 6] == SMALLEST_RADIUS).all()
-    own = multiples_of_standard_errors(sample, 1.5, intercept_level=0.99)
-    np.testing.assert_array_equal(own[:, 0], frequency_radii(sample, 0.99))
-    np.testing.assert_array_equal(own[:, 1:], lam[:, 1:])
 
 
 def frequencies(prior, n, *, n_blocks, noise=None):
@@ -182,18 +161,6 @@ def test_moments_of_other_labels_lose_no_digits(data):
     Z = (coding.matrix @ np.sign(other)).T * features.columns(np.arange(8))
     np.testing.assert_allclose(tau[1, 0], Z.mean(axis=0), atol=1e-14)
     np.testing.assert_allclose(sigma[1, 0], Z.std(axis=0), rtol=1e-9)
-
-
-def test_a_feature_that_is_the_label_does_not_vary_by_rounding(data):
-    """For some of these weights the square of its mean is larger than the mean of its square."""
-    X, labels = data
-    X, coding = np.column_stack([np.where(labels == 0, 1.0, -1.0), X]), make_coding("signed", 2)
-    for seed in range(10):
-        weights = np.random.default_rng(seed).random(N)
-        instances = distinct_instances(TrainingData(X, np.arange(2), labels, weights))
-        features, *_ = features_in(X, instances, standardize=False, fit_intercept=False)
-        _, sigma = signed_moments(features, instances.weights, [instances.p_hat], coding)
-        assert 0.0 <= sigma[0, 0, 0] < 1e-14
 
 
 def test_groups_have_the_moments_of_their_means(data):
