@@ -50,7 +50,7 @@ def test_attributes_hang_together(wide, solver, name, radius):
     assert model.radius_ == radius
     assert model.n_iter_ == len(model.history_)
     assert len(model.stages_) == (1 if model.solver_ == "interior-point" else model.n_iter_)
-    np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
+    np.testing.assert_array_equal(model.stages_[-1].scores(X).T, model.decision_function(X))
     w = model.worst_case_distribution_
     assert w.shape == (40, 3)
     assert w.min() >= 0

@@ -73,18 +73,14 @@ def test_single_precision_stays(container):
     X = container(counts(41, 10, 0.4).astype(np.float32))
     scaler = ClippedScaler().fit(X)
     assert scaler.transform(X).dtype == np.float32
-    assert scaler.inverse_transform(scaler.transform(X)).dtype == np.float32
     assert ClippedScaler().fit_transform(container(np.eye(4, dtype=int))).dtype == np.float64
 
 
 def test_bad_data():
     X = counts(11, 3, 0.9)
     scaler = ClippedScaler().fit(X)
-    for method in (scaler.transform, scaler.inverse_transform):
-        with pytest.raises(ValueError, match="X must be dense, because the scaler was fitted on dense data"):
-            method(sparse.csr_array(X))
-    with pytest.raises(ValueError, match="the 3 columns that were fitted, got 2"):
-        scaler.inverse_transform(X[:, :2])
+    with pytest.raises(ValueError, match="X must be dense"):
+        scaler.transform(sparse.csr_array(X))
     with pytest.raises(ValueError, match="those of column 1 overflow"):
         ClippedScaler().fit(np.array([[0.0, -1.7e308], [1.0, 1.7e308], [2.0, -1.7e308], [2.0, 1.7e308]]))
 

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import solvers
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import IntArray, answer, to_numpy
-from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
+from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time, solve_minimax_risk
 from minimaxrisk.engines.solution import (
     Bounds,
@@ -45,7 +44,6 @@ from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
-from minimaxrisk.samples.columns import check_new_data
 from minimaxrisk.samples.validation import TrainingData
 
 
@@ -207,8 +205,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         ``n_features`` of every record of ``history_``; for constraint generation the sizes of the paper's
         subsets :math:`\mathcal{J}`, counted as components of Phi.
     stages_ : list of LinearRule
-        The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
-        gives; for the interior point and first-order the last one alone.
+        The rules of the iterations of constraint generation; for the interior point and first-order the last
+        one alone.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -333,7 +331,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         self.callback = callback
 
     @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
     ) -> Self:
@@ -419,24 +416,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     def subset_sizes_(self) -> np.ndarray:
         """``n_features`` of every record of ``history_``; the sizes of the paper's subsets J."""
         return np.array([record["n_features"] for record in self.history_], dtype=np.intp)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances.
-
-        Yields
-        ------
-        array of shape (n_samples, n_classes)
-            The probabilities of one stage.
-        """
-        check_is_fitted(self, "coef_")
-        X = check_new_data(self, X)
-        for stage in self.stages_:
-            yield answer(X, rule.probabilities(stage.scores(X), stage.threshold).T)
 
     def _fitted_rule(self) -> LinearRule:
         threshold = None if self._fitted_parameters.marginal == "empirical" else self.threshold_

@@ -147,41 +147,7 @@ logger = logging.getLogger("minimaxrisk")
 Listener = Callable[[IterationRecord], object]
 
 
-class CallbackBridge:
-    """Tells scikit-learn's callbacks about iterations; does nothing where there are none.
-
-    An engine reports an iteration when it ends. The task of the next one is opened at once, and
-    ``close`` ends the task that turned out not to be needed.
-    """
-
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
-        self._estimator = estimator
-        self._root = self._task = None
-        # An estimator inside another one belongs to the tasks of that one, whose callbacks may look at them.
-        if getattr(estimator, "_skl_callbacks", ()) or "_parent_callback_ctx" in vars(estimator):
-            self._root = estimator._init_callback_context(max_subtasks=None)
-            self._root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-            self._task = self._next_task()
-
-    def __call__(self, record: IterationRecord) -> bool:
-        if self._task is None:
-            return False
-        stop = self._task.call_on_fit_task_end(estimator=self._estimator)
-        self._task = self._next_task()
-        return bool(stop)
-
-    def close(self) -> None:
-        if self._root is not None and self._task is not None:
-            self._task.call_on_fit_task_end(estimator=self._estimator)
-            self._root.call_on_fit_task_end(estimator=self._estimator)
-
-    def _next_task(self) -> Any:
-        assert self._root is not None
-        task = self._root.subcontext(task_name="iteration")
-        return task.call_on_fit_task_begin(estimator=self._estimator)
-
-
-def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, is_logged: bool) -> Monitor:
+def make_monitor(callback: Listener | None, *, is_logged: bool) -> Monitor:
     """Tell everyone who listens."""
 
     def monitor(record: IterationRecord) -> bool:
@@ -192,10 +158,7 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, is_logged
                 f"{time_left(record)}",
                 record,
             )
-        stop = bridge(record)
-        if callback is not None:
-            stop = bool(callback(record)) or stop
-        return stop
+        return callback is not None and bool(callback(record))
 
     return monitor
 
