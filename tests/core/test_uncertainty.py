@@ -88,7 +88,6 @@ def test_a_block_of_one_class_is_known_by_its_samples(data):
     found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
     np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
     assert found.factor == found.factors[0]
-    assert found.in_words == f"radii of {found.factors[2]:.2f} to {found.factors[0]:.2f} standard errors"
     standard_errors = sample.sigma[:, 1:6] / np.sqrt(N)
     np.testing.assert_allclose(found.lam[:, 1:6], found.factors[:, None] * standard_errors, rtol=1e-12)
     assert found.remarks[-1].startswith("2 of 3 classes have fewer than 8 samples")

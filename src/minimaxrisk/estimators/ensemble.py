@@ -319,8 +319,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         learn = RulesFromRows(
             posed,
             data,
-            estimator.standardize,
-            estimator.copy,
+            estimator,
             radius_rule_of(estimator, radius_seed_of(estimator)),
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol, is_gap_given=True),
         )
@@ -441,8 +440,7 @@ class RulesFromRows:
 
     whole: PosedBox
     data: TrainingData
-    standardize: bool
-    copy: bool | str
+    estimator: MinimaxRiskClassifier  # not fitted: the parameters
     radius_rule: RadiusRule
     settings: EngineSettings
 
@@ -454,14 +452,7 @@ class RulesFromRows:
     def __call__(self, parts: Sequence[IntArray]) -> list[tuple[LinearRule, float]]:
         """Each with the gap at which a limit of the solver ended it, or zero."""
         with suitable_threads(len(self.data.labels)):
-            posed = pose_parts(
-                self.whole,
-                self.data,
-                parts,
-                rule=self.radius_rule,
-                standardize=self.standardize,
-                copy=self.copy,
-            )
+            posed = pose_parts(self.whole, self.estimator, self.data, parts, self.radius_rule)
             problems = [each.problem for each in posed]
             return [
                 (LinearRule.of_problem(_without_small(mu, problem.scale.n_leading), problem), gap)
