@@ -14,7 +14,7 @@ from minimaxrisk import (
 )
 from minimaxrisk.estimators import ball_member
 from minimaxrisk.estimators.ball_member import BallFitter, orthogonal_frequencies
-from minimaxrisk.guarantees.counting import ball_weight
+from minimaxrisk.estimators.out_of_bag import ball_weight
 from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.rule import fourier_features
 from minimaxrisk.samples.folds import dealt_folds

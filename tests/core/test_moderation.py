@@ -170,7 +170,9 @@ def test_statements_agree_with_the_fit(small):
         of_set = model.estimator_ if isinstance(model, MinimaxRiskClassifierCV) else model
         np.testing.assert_allclose(of_set.lambda_, expected, rtol=1e-9)
         tau, _ = reference.tau_and_lambda(Phi, y, 1.0)
-        largest = reference.largest_loss(1.0 - model.predict_proba(X), Phi, tau, expected.ravel())
+        largest = reference.largest_loss(
+            1.0 - model._fitted_rule().probabilities(X).T, Phi, tau, expected.ravel()
+        )
         assert model.worst_case_error_ == pytest.approx(largest, abs=1e-6)
         before = verify(model, X, y), worst_case(model, X, y, rule="randomized").upper
         assert before[1] == pytest.approx(largest, abs=1e-6)

@@ -17,7 +17,6 @@ from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time, solve_minimax_risk
 from minimaxrisk.engines.solution import (
     Bounds,
-    EngineSettings,
     IterationRecord,
     Monitor,
     Solution,
@@ -379,14 +378,11 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         """
         return self._learn(X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
 
-    def _engine_settings(self, n_features: int) -> EngineSettings:
-        return engine_settings_of(self, n_features)
-
     def _problems_at_a_time(self, problem: Box) -> int:
-        return problems_at_a_time(problem, self._engine_settings(self.n_features_in_))
+        return problems_at_a_time(problem, engine_settings_of(self, self.n_features_in_))
 
     def _bounds(self, problems: Sequence[Box], enough: StoppingRule) -> list[Bounds]:
-        found = approach_minimax_risks(problems, self._engine_settings(self.n_features_in_), enough)
+        found = approach_minimax_risks(problems, engine_settings_of(self, self.n_features_in_), enough)
         return [each.bounds for each in found]
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
@@ -395,11 +391,11 @@ class MinimaxRiskClassifier(CertifiedClassifier):
                 "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
                 "other instances; use marginal='free'."
             )
-        self._engine_settings(checked.n_features_in_)  # refused before any work
+        engine_settings_of(self, checked.n_features_in_)  # refused before any work
         warn_about_work(data, self.coding, self.copy)
 
     def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
-        return solve_minimax_risk(posed.problem, self._engine_settings(data.X.shape[1]), monitor)
+        return solve_minimax_risk(posed.problem, engine_settings_of(self, data.X.shape[1]), monitor)
 
     def _predicted(self, X: Any) -> np.ndarray:
         if self.deterministic:

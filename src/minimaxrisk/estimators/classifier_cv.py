@@ -35,11 +35,11 @@ from minimaxrisk.estimators.fit_support import (
     warn_about_lost_classes,
     warn_about_work,
 )
-from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
+from minimaxrisk.estimators.out_of_bag import calibration_weights
+from minimaxrisk.estimators.prediction import PredictionMixin, predicted_labels
 from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, CalibratedRule
 from minimaxrisk.guarantees.certified import CALIBRATED, CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
-from minimaxrisk.guarantees.counting import calibration_weights
 from minimaxrisk.guarantees.fitted_problem import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
@@ -231,7 +231,7 @@ class LossOfRadii:
 
     def _share_of_errors(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
         """By the class with the largest score, also where the classifier itself draws labels."""
-        return float(np.average(classes[predicted_classes(rule, on.X)] != on.y, weights=on.weights))
+        return float(np.average(predicted_labels(rule, classes, on.X) != on.y, weights=on.weights))
 
     def _minus_score(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
         model = clone(self.estimator).set_params(deterministic=True)
@@ -254,19 +254,6 @@ def decision_of_folds(
     if not np.ptp(scores, axis=1).any():  # the models of folds select nothing at a radius that selects little
         return CalibratedDecision.identity(len(data.classes))
     return CalibratedDecision.fit(scores, data.labels, weights)
-
-
-def summary_of_folds(outcomes: list[FoldOutcome]) -> dict[str, Any]:
-    """What folds add to ``cv_results_``."""
-    losses = np.array([outcome.losses for outcome in outcomes])
-    spread = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.full(losses.shape[1], np.nan)
-    return {
-        "fold_losses": losses,
-        "mean_loss": losses.mean(axis=0),
-        "std_loss": spread,
-        "standard_error": spread / np.sqrt(len(losses)),
-        "n_features": np.array([outcome.n_features for outcome in outcomes]),
-    }
 
 
 def last_smallest(values: FloatArray) -> int:
@@ -524,7 +511,8 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             folds = self._folds(data, codes)
             outcomes = self._outcomes(estimator, sample, radii, folds, self.scoring)
             results |= self._losses(folds, outcomes)
-            position = self._by_losses(results)
+            mean, error = results["mean_loss"], results["standard_error"]
+            position = last_smallest(mean) if self.rule == "best" else within_one_standard_error(mean, error)
             radius = float(radii[position])
         decision = decision_of_folds(folds, outcomes, position, data)
         fitted = estimator.set_params(radius=radius, callback=callback)
@@ -534,7 +522,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         if not is_silenced(UnderfitWarning):
             learned = sample.checked_by(fitted)
             rule = CalibratedRule([fitted._fitted_rule()], decision)
-            predicted = predicted_classes(rule, learned.X)
+            predicted = predicted_labels(rule, np.arange(len(learned.classes)), learned.X)
             warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
         start_over(self, fitted)
         self.estimator_, self.decision_ = fitted, decision
@@ -586,21 +574,23 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             return parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress)
 
     def _losses(self, folds: list[Fold], outcomes: list[FoldOutcome]) -> dict[str, Any]:
-        found = summary_of_folds(outcomes)
-        unknown = np.flatnonzero(~np.isfinite(found["fold_losses"]).all(axis=1))
+        """Return what folds add to ``cv_results_``."""
+        losses = np.array([outcome.losses for outcome in outcomes])
+        unknown = np.flatnonzero(~np.isfinite(losses).all(axis=1))
         if len(unknown):
             raise ValueError(
                 f"scoring={self.scoring!r} is not a number on fold {unknown[0]}, which has "
                 f"{counted(len(folds[unknown[0]][1]), 'sample')}, perhaps of one class; use fewer folds, or "
                 "another scoring."
             )
-        return found
-
-    def _by_losses(self, results: dict[str, Any]) -> int:
-        """The position of the chosen radius."""
-        mean = results["mean_loss"]
-        best = self.rule == "best"
-        return last_smallest(mean) if best else within_one_standard_error(mean, results["standard_error"])
+        spread = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.full(losses.shape[1], np.nan)
+        return {
+            "fold_losses": losses,
+            "mean_loss": losses.mean(axis=0),
+            "std_loss": spread,
+            "standard_error": spread / np.sqrt(len(losses)),
+            "n_features": np.array([outcome.n_features for outcome in outcomes]),
+        }
 
     def _deciding_rule(self) -> CalibratedRule:
         return CalibratedRule([self._fitted_rule()], self.decision_)

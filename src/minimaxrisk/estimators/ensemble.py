@@ -29,6 +29,7 @@ from minimaxrisk.engines.solution import EngineSettings, Monitor, StoppingRule
 from minimaxrisk.estimators.ball_member import BallFitter, is_curved, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import engine_settings_of, radius_seed_of, warn_about_work
+from minimaxrisk.estimators.out_of_bag import OutOfBag, ball_weight, out_of_bag, out_of_bag_scores
 from minimaxrisk.estimators.skeleton import CertifiedClassifier
 from minimaxrisk.exceptions import OutOfBagWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, CalibratedRule
@@ -45,7 +46,6 @@ from minimaxrisk.guarantees.certified import (
     Claim,
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
-from minimaxrisk.guarantees.counting import OutOfBag, ball_weight, out_of_bag, out_of_bag_scores
 from minimaxrisk.guarantees.fitted_problem import loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
@@ -349,7 +349,12 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         self.estimator_, self.coding_ = parameters, posed.problem.coding.name
         self.members_, self.in_bag_ = fitted.members, solved.in_bag
         self.ball_, self.ball_weight_, self.rbf_ball_ = fitted.ball, fitted.ball_weight, solved.rbf_ball
-        self._store_use(fitted, posed)
+        scale = posed.problem.scale
+        self.selected_features_ = fitted.selected
+        self.n_features_selected_ = len(self.selected_features_)
+        use = scale.for_columns(fitted.use_of_components(scale))
+        self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
+        self.selection_frequencies_ = fitted.selection_frequencies(self.n_features_in_)
         for name, value in vars(solved.judged).items():
             setattr(self, f"{name}_", value)
         if solved.worst is not None:
@@ -411,14 +416,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
             return [], []
         fitter = BallFitter(posed, data, units, standardize, self.subsample, self.gap_tol)
         return [fitter.linear(random)], [fitter.curved(random)] if is_curved(posed) else []
-
-    def _store_use(self, fitted: AverageRule, posed: PosedBox) -> None:
-        scale = posed.problem.scale
-        self.selected_features_ = fitted.selected
-        self.n_features_selected_ = len(self.selected_features_)
-        use = scale.for_columns(fitted.use_of_components(scale))
-        self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
-        self.selection_frequencies_ = fitted.selection_frequencies(self.n_features_in_)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from minimaxrisk._utils.arrays import IntArray, is_foreign
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.stored_tables import Table, as_table
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.engines.cost import RATES, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor
 from minimaxrisk.exceptions import (
@@ -145,6 +145,8 @@ def start_over(estimator: Any, checked: Any) -> None:
 logger = logging.getLogger("minimaxrisk")
 
 Listener = Callable[[IterationRecord], object]
+# Seconds below which nobody asks how many are left.
+FEW_SECONDS = 2.0
 
 
 def make_monitor(callback: Listener | None, *, is_logged: bool) -> Monitor:
@@ -161,10 +163,6 @@ def make_monitor(callback: Listener | None, *, is_logged: bool) -> Monitor:
         return callback is not None and bool(callback(record))
 
     return monitor
-
-
-# Seconds below which nobody asks how many are left.
-FEW_SECONDS = 2.0
 
 
 def time_left(record: IterationRecord) -> str:
@@ -219,10 +217,9 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
         seconds, n_bytes = seconds + demands.seconds, n_bytes + demands.n_bytes
     size = f"a fit of {X.shape[0]} x {X.shape[1]} entries"
     if seconds > LONG:
-        quicker = "" if copies else _quicker(X)
         warn(
             f"{size} takes about {as_duration(seconds)} on one core, with some {n_passes} passes over X. A "
-            f"larger radius or gap_tol takes fewer of them{quicker}; max_seconds of the solver or a callback "
+            f"larger radius or gap_tol takes fewer of them; max_seconds of the solver or a callback "
             "ends the fit with the bounds that it has.",
             LargeFitWarning,
         )
@@ -257,12 +254,3 @@ def _seconds_of_pass(X: Any, *, is_copied: bool) -> float:
     is_cached = memory_short_of(n_bytes) is None
     seconds = size / (ENTRIES_IN_CHUNKS if stored.is_in_chunks else ENTRIES_IN_MEMORY)
     return seconds if is_cached else max(seconds, n_bytes / BYTES_FROM_DISK)
-
-
-def _quicker(X: Any) -> str:
-    """What would make a pass shorter."""
-    if not isinstance(X, Table):
-        return ""
-    if X.stored.is_on_disk:
-        return ", copy=True reads X once if memory allows it"
-    return ", float32 in place of float64 makes each pass faster" if X.dtype == np.float64 else ""

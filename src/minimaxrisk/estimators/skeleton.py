@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
@@ -24,7 +25,7 @@ from minimaxrisk.estimators.fit_support import (
     warn_about_radius,
     warn_about_single_samples,
 )
-from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
+from minimaxrisk.estimators.prediction import PredictionMixin, predicted_labels
 from minimaxrisk.exceptions import UnderfitWarning
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Certified, can
 from minimaxrisk.guarantees.fitted_problem import coverage_of, data_for_fit
@@ -106,7 +107,7 @@ class CertifiedClassifier(PredictionMixin, BaseEstimator, Certified):
             # 5) warn
             if not is_silenced(UnderfitWarning):
                 if predicted is None:
-                    predicted = predicted_classes(self._deciding_rule(), data.X)
+                    predicted = predicted_labels(self._deciding_rule(), np.arange(len(data.classes)), data.X)
                 warn_about_lost_classes(data, predicted, self._remedies(data, parameters), self._whose)
             self._warn(posed, data, solved)
         return self
