@@ -16,7 +16,6 @@ import reference
 from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
-    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
     verify,
@@ -25,7 +24,6 @@ from minimaxrisk.guarantees.certified import columns_read_by, columns_used_by, h
 from minimaxrisk.guarantees.fitted_problem import (
     FittedProblem,
     as_fitted_problem,
-    coverage_of,
     is_label_free,
 )
 
@@ -57,22 +55,6 @@ def test_the_set_is_the_one_of_the_fit(study, options):
     assert problem.coding.name == model.coding_
     assert problem.scale.has_intercept == model.fit_intercept
     assert problem.marginal.is_known == (model.marginal == "empirical")
-
-
-def test_a_model_whose_radius_was_chosen(study):
-    X, y = study
-    chosen = MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2)
-    with pytest.raises(NotFittedError):
-        FittedProblem(chosen, X, y)
-    chosen.fit(X, y)
-    fit = FittedProblem(chosen, X, y)
-    assert fit.learner is chosen
-    assert fit.model is chosen.estimator_
-    alone = FittedProblem(chosen.estimator_, X, y)
-    assert alone.learner is alone.model is chosen.estimator_
-    assert coverage_of(chosen.estimator_) is None
-    covers = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
-    assert coverage_of(covers) == 0.9
 
 
 def test_what_is_refused(study):

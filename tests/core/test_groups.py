@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -74,16 +72,6 @@ def test_neither_names_nor_order_of_groups_matter():
     names = np.array([f"patient {g * 7 % 20}" for g in group])
     again = model.fit(X[order], y[order], groups=names[order]).lambda_
     assert np.array_equal(first, again)
-
-
-class Spy(MinimaxRiskClassifier):
-    """Writes down the rows and the groups that each fit gets."""
-
-    fits: ClassVar[list] = []
-
-    def fit(self, X, y, sample_weight=None, X_unlabeled=None, groups=None):
-        Spy.fits.append((len(y), None if groups is None else len(np.unique(groups))))
-        return super().fit(X, y, sample_weight, X_unlabeled, groups)
 
 
 def test_radii_of_groups_hold_the_true_means():

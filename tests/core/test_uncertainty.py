@@ -13,7 +13,7 @@ from minimaxrisk.matrices.matrix import MatrixHints
 from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty import moments, rules
+from minimaxrisk.uncertainty import rules
 from minimaxrisk.uncertainty.moments import (
     broken_assumptions,
     deviation_of_phi,
@@ -25,7 +25,6 @@ from minimaxrisk.uncertainty.moments import (
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
     frequency_radii,
-    multiples_of_standard_errors,
     union_bound_tail,
 )
 from minimaxrisk.uncertainty.rules import (
@@ -185,14 +184,6 @@ def test_groups_have_the_moments_of_their_means(data):
 # ---- rules
 
 
-def test_without_draws_radii_are_those_of_the_union_bound(sample):
-    found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
-    np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
-    expected = multiples_of_standard_errors(sample, found.factors, intercept_level=0.99)
-    np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
-    assert found.remarks == ()
-
-
 def test_given_radii(data):
     X, labels = data
     sample = sample_of(X, labels, coding="one-hot", standardize=False)
@@ -286,29 +277,6 @@ def test_labellings_share_their_draws(data, monkeypatch):
         np.testing.assert_allclose(rule.sharing(sample).shared.cosines(other), expected, rtol=1e-10)
 
 
-def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
-    """From eight samples on, and where a draw is surely above the quantile: the 29th at 90%."""
-    X = data[0]
-    monkeypatch.setattr(
-        MultiplierBootstrap, "_cosines", lambda rule, _: np.linspace(0.0, 0.1, rule.n_draws)[:, None]
-    )
-    for n, is_told in ((8, False), (9, True)):  # the mean takes a dimension
-        sample = sample_of(X[:n], np.arange(n) % 2, fit_intercept=False)
-        found = MultiplierBootstrap(0.9, 100, 0).radii(sample)
-        assert (found.factor < union_factors(sample, 0.9)[0]) == is_told
-    for n_draws, is_told in ((28, False), (29, True)):
-        found = MultiplierBootstrap(0.9, n_draws, 0).radii(sample)
-        assert (found.factor < union_factors(sample, 0.9)[0]) == is_told
-    tail = stats.t.sf(0.1 * np.sqrt(7.0) / np.sqrt(0.99), 7)
-    np.testing.assert_allclose(found.factors, sample.student_factors(tail), rtol=1e-12)
-    np.testing.assert_array_equal(found.lam, multiples_of_standard_errors(sample, found.factors))
-    whole = sample_of(X, np.arange(N) % 2)
-    found = MultiplierBootstrap(0.9, 100, 0).radii(whole)
-    np.testing.assert_allclose(
-        found.lam, multiples_of_standard_errors(whole, found.factors, intercept_level=0.99), rtol=1e-12
-    )
-
-
 def test_small_classes_have_the_union_bound_and_their_share_of_the_level(monkeypatch):
     """Of 7, 10 and 13 samples: a third of what may be missed is that of the first."""
     labels = np.repeat([0, 1, 2], [7, 10, 13])
@@ -340,15 +308,3 @@ def test_features_that_stand_still_within_a_class():
         assert features_that_stand_still(sample_of(X, labels, **options)) == 3
     (told, *_) = broken_assumptions(sample_of(X, labels), 0.1)
     assert told.startswith("3 features do not vary within a class")
-
-
-def test_skewness_that_matters(sample, monkeypatch):
-    """Misses are cosh(gamma z^6/s^3 / (3 sqrt n)) times as frequent: a remark from half as many more on."""
-    tail, n = 0.001, sample.n_of_blocks
-    exponents = stats.norm.isf(tail) ** 6 / sample.student_factors(tail) ** 3 / (3.0 * np.sqrt(n))
-    most = np.arccosh(1.5) / exponents.max()
-    for gamma, is_told in ((1.001 * most, True), (0.999 * most, False), (1e6, True)):
-        monkeypatch.setattr(moments, "typical_skewness", lambda of, gamma=gamma: gamma)
-        told = [one for one in broken_assumptions(sample, tail) if one.startswith("the features")]
-        start = f"the features are too skewed for {n[exponents.argmax()]:.0f} samples"
-        assert [remark.startswith(start) for remark in told] == [True] * is_told

@@ -146,10 +146,6 @@ class Box:
         """phi(mu): the largest phi_i, or their mean where the masses of instances are known."""
         return self.marginal.largest_mean(instance_thresholds(self.scores_of(mu)))
 
-    def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
-        """phi of coefficients that are zero but for some components."""
-        return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
-
 
 # What the bounds ask of a set of distributions. Coefficients are mu on the columns for a box (B x d), and on
 # the instances for a ball (B x n).

@@ -140,7 +140,8 @@ class LinearRule:
         shift, scale = problem.scale.at(inner)
         coef, sign = mu[:, is_feature] / scale, orientation(n_blocks)
         if phi is None and not problem.marginal.is_known:
-            phi = problem.threshold_of_some(components, values)
+            scores = problem.penalty_and_scores(components, values)[1]
+            phi = problem.marginal.largest_mean(instance_thresholds(scores))
         threshold = None if problem.marginal.is_known else phi
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         intercept = sign * (constant - coef @ shift) + 0.0
