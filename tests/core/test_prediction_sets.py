@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, PredictionSets
-from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.left_out import (
     COARSEST,
@@ -160,16 +158,6 @@ def test_any_classifier_with_scores(learner):
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert (np.argmax(p, axis=1) == y).mean() > 0.8
-
-
-def test_what_is_refused():
-    X, y = study((12, 12, 12))
-    with pytest.raises(ValueError, match="has no score for each class"):
-        PredictionSets(make_pipeline(SVC(decision_function_shape="ovo"))).fit(X, y)
-    with pytest.raises(ValueError, match="estimator must be a classifier"):
-        PredictionSets(Ridge()).fit(X, y)
-    with pytest.raises(TooFewSamplesError):
-        PredictionSets(LogisticRegression()).fit(X[[0, 12]], y[[0, 12]])
 
 
 def test_a_sample_is_decided_by_the_other_folds():

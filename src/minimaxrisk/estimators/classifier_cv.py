@@ -82,7 +82,7 @@ def check_radii(radii: Any) -> FloatArray:
 
 
 def solve_path(
-    model: Any,
+    model: MinimaxRiskClassifier,
     data: TrainingData,
     ascending: FloatArray,
     *,
@@ -134,8 +134,8 @@ class Sample:
         groups = None if self.groups is None else self.groups[rows]
         return Sample(take_rows(self.X, rows), self.y[rows], weights, groups)
 
-    def checked_by(self, estimator: Any) -> TrainingData:
-        """With the class weights of the estimator, a ``MinimaxRiskClassifier``."""
+    def checked_by(self, estimator: MinimaxRiskClassifier) -> TrainingData:
+        """With the class weights of the estimator."""
         weights, groups = self.weights, self.groups
         return data_for_fit(clone(estimator), estimator, self.X, self.y, sample_weight=weights, groups=groups)
 
@@ -153,7 +153,9 @@ def ascending_radii(radii: Any) -> FloatArray:
     return values
 
 
-def default_radii(estimator: Any, data: TrainingData, posed: PosedBox | None = None) -> FloatArray:
+def default_radii(
+    estimator: MinimaxRiskClassifier, data: TrainingData, posed: PosedBox | None = None
+) -> FloatArray:
     r"""Evenly spaced by ratio, up to a radius at which nothing is learned.
 
     If every instance has its labels with the same probability, no rule errs less than 1 - 1/K. That
@@ -209,7 +211,7 @@ class FoldOutcome:
 class LossOfRadii:
     """Losses and scores on a fold of models learned without it."""
 
-    estimator: Any
+    estimator: MinimaxRiskClassifier
     sample: Sample
     radii: FloatArray
     scoring: str | Callable[..., float] | None
@@ -268,7 +270,7 @@ def within_one_standard_error(mean: FloatArray, standard_error: FloatArray) -> i
 
 
 def n_features_at(
-    estimator: Any, data: TrainingData, radii: FloatArray, posed: PosedBox | None = None
+    estimator: MinimaxRiskClassifier, data: TrainingData, radii: FloatArray, posed: PosedBox | None = None
 ) -> IntArray:
     """How many columns the fit at each radius selects."""
     with suitable_threads(len(data.labels)):
@@ -278,7 +280,11 @@ def n_features_at(
 
 
 def radius_of_at_most(
-    n_wanted: int, estimator: Any, data: TrainingData, radii: FloatArray, n_features: IntArray
+    n_wanted: int,
+    estimator: MinimaxRiskClassifier,
+    data: TrainingData,
+    radii: FloatArray,
+    n_features: IntArray,
 ) -> float:
     """Of the radii with at most so many columns the one with the most, looked for between radii, too."""
     found = _most_within(n_wanted, n_features)
@@ -565,7 +571,12 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         return folds_of(self.cv, data, groups, self.random_state)
 
     def _outcomes(
-        self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold], scoring: Any
+        self,
+        estimator: MinimaxRiskClassifier,
+        sample: Sample,
+        radii: FloatArray,
+        folds: list[Fold],
+        scoring: Any,
     ) -> list[FoldOutcome]:
         if self.rule == "one-se" and len(folds) < 2:
             raise ValueError("rule='one-se' needs at least 2 folds; use more of them, or rule='best'.")

@@ -328,20 +328,20 @@ def checked_prevalence(prevalence: Any, classes: list[Any]) -> dict[Any, float]:
     return {label: float(prevalence[label]) for label in ordered}
 
 
-def _unseen(classifier: Any, known: Iterable[Any]) -> tuple[Any, ...]:
+def _unseen(classifier: Estimator, known: Iterable[Any]) -> tuple[Any, ...]:
     """Return the classes of a fitted classifier that these data do not contain."""
     own = np.asarray(getattr(classifier, "classes_", ())).tolist()
     return tuple(label for label in own if label not in set(known))
 
 
-def _rule_of(model: Any) -> str:
+def _rule_of(model: Estimator) -> str:
     """Return whether the fitted model predicts a class, or draws it from ``predict_proba``."""
     inner = unwrapped(model)[0]
     last = inner._final() if can(inner, PROOF) else inner
     return "predict" if getattr(last, "deterministic", True) else "randomized"
 
 
-def _refuse_what_cannot_be_trained(classifier: Any) -> None:
+def _refuse_what_cannot_be_trained(classifier: Estimator) -> None:
     """A copy of it must learn from the samples that are not held out, and from nothing else."""
     parts = [classifier, *classifier.get_params(deep=True).values()]
     if any(type(part).__name__ == "FrozenEstimator" or str(part) == "prefit" for part in parts):
