@@ -218,7 +218,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The labels.
         """
-        return np.asarray(self.classes_[self.calibration_.predict(self._scores(X))])
+        scores = self._scores(X)
+        return np.asarray(self.classes_[self.calibration_.predict(scores)])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Estimate how probable each class is.
@@ -233,7 +234,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self.calibration_.probabilities(self._scores(X))
+        scores = self._scores(X)
+        return self.calibration_.probabilities(scores)
 
     def p_values(self, X: Any) -> FloatArray:
         """Return the p-value of each label: small ones exclude it.
@@ -248,7 +250,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self.calibration_.p_values(self._scores(X))
+        scores = self._scores(X)
+        return self.calibration_.p_values(scores)
 
     def predict_set(self, X: Any) -> BoolArray:
         """Return which labels cannot be excluded at ``confidence``.
@@ -264,7 +267,8 @@ class PredictionSets(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             True for labels in the set, in the order of ``classes_``.
         """
         check_confidence(self.confidence)  # which may have been set after the fit
-        found = self.calibration_.sets(self._scores(X), self.confidence)
+        scores = self._scores(X)
+        found = self.calibration_.sets(scores, self.confidence)
         warn_about_small_classes(self.calibration_, self.classes_, self.confidence)
         return found
 
@@ -316,8 +320,8 @@ def left_out_scores(
         if len(model.classes_) < 2 or not (fold >= 0).any():
             kind = "samples" if groups is None else "groups"
             raise TooFewSamplesError(
-                f"prediction sets need two {kind} of a class, one to leave out, and a second class. "
-                f"Add {kind}."
+                f"prediction sets need two classes, and two {kind} of one of them, because one {kind[:-1]} "
+                f"is left out at a time. Add {kind}."
             )
         learner = fresh_copy(model, callback=None, verbose=False, certify=False)
         known = None if groups is None else unit
