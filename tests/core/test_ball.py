@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -15,7 +13,7 @@ from minimaxrisk.problem.objective import FREE, KnownMarginal
 from minimaxrisk.problem.problem import lower_bound, upper_bound
 from minimaxrisk.samples.independent_units import units_of_groups, units_of_rows
 from minimaxrisk.uncertainty import ball_radius
-from minimaxrisk.uncertainty.ball_radius import BallBootstrap, BallMultiple, UnitMeans
+from minimaxrisk.uncertainty.ball_radius import UnitMeans
 
 
 def random_problem(seed, *, is_known, kernel="linear", coding="auto"):
@@ -98,14 +96,6 @@ def test_risk_is_that_of_a_conic_solver(seed, kernel, is_known):
     assert found.lower <= found.upper + 1e-12
     assert found.gap <= 1e-6
     assert found.lower - 1e-6 <= expected <= found.upper + 1e-6
-
-
-@pytest.mark.parametrize("is_known", [True, False])
-def test_two_classes_with_a_block_each(is_known):
-    problem = random_problem(4, is_known=is_known, coding="one-hot")
-    found = solve_ball(problem)
-    assert found.gap <= 1e-8
-    assert (found.lower + found.upper) / 2 == pytest.approx(by_conic_solver(problem), abs=1e-6)
 
 
 @pytest.mark.parametrize("is_known", [True, False])
@@ -232,35 +222,3 @@ def test_the_ball_holds_the_true_mean_as_often_as_it_says(n):
         n_inside += np.linalg.norm(sign @ X / n + 0.3) <= radius
     assert n_inside >= 0.9 * 200 - 3 * np.sqrt(200 * 0.9 * 0.1)
     assert n_inside < 200
-
-
-def unit_means(n, *, seed=0, outlying=1.0):
-    X, y = simulated(np.random.default_rng(seed), n)
-    X[0] *= outlying
-    p_hat = np.zeros((2, n))
-    p_hat[y, np.arange(n)] = 1 / n
-    units = units_of_rows(p_hat, y, np.ones(n), None, np.arange(n))
-    return UnitMeans.of(3.0 * X @ X.T, units, make_coding("signed", 2))
-
-
-def test_the_rules_of_a_ball_say_factor_coverage_and_remarks():
-    means = unit_means(20)
-    error, covering = means.standard_error, means.covering(0.9, 200, 5)
-    assert error > 2.0  # so that a product is no quotient
-    found = BallBootstrap(0.9, 200, 5).radii(means)
-    assert found.lam == pytest.approx(covering)
-    assert found.factor == pytest.approx(covering / error)
-    assert (found.remarks, found.seed) == ((), 5)
-    number = BallMultiple(50.0).radii(means)
-    assert (number.lam, number.factor) == (pytest.approx(50.0 * error), 50.0)
-
-
-def test_few_or_outlying_samples_are_remarked_on_where_the_ball_covers():
-    for means, words in (
-        (unit_means(7), "7 samples .* are too few"),
-        (unit_means(20, outlying=90.0), "a few samples"),
-    ):
-        (remark,) = BallBootstrap(0.9, 200, 5).radii(means).remarks
-        assert re.match(words, remark)
-    with pytest.raises(ValueError, match="needs at least 3 samples"):
-        BallBootstrap(0.9, 200, 5).radii(unit_means(2))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dask.array as da
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
@@ -13,11 +11,10 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
-    verify,
 )
 from minimaxrisk.estimators import ball_member
 from minimaxrisk.estimators.ball_member import BallFitter, orthogonal_frequencies
-from minimaxrisk.guarantees.counting import ball_weight
+from minimaxrisk.estimators.out_of_bag import ball_weight
 from minimaxrisk.problem.pose import pose_by
 from minimaxrisk.problem.rule import fourier_features
 from minimaxrisk.samples.folds import dealt_folds
@@ -160,42 +157,6 @@ def test_few_columns_have_a_curved_ball_and_many_have_not():
     wide = ensemble(certify=False).fit(*table(2))
     assert wide.rbf_ball_ is None
     assert len(wide.decision_.slopes) == 2
-
-
-def test_a_row_of_weight_zero_changes_nothing():
-    X, y = table(2)
-    model = ensemble().fit(X, y)
-    more = np.vstack([X, X[:3] + 1.0]), np.append(y, [0, 1, 1])
-    again = ensemble().fit(*more, sample_weight=np.append(np.ones(45), np.zeros(3)))
-    assert again.ball_weight_ == model.ball_weight_
-    np.testing.assert_array_equal(again.ball_.coef, model.ball_.coef)
-    assert np.isnan(again.oob_proba_[45:]).all()
-    assert verify(again, *more, sample_weight=np.append(np.ones(45), np.zeros(3))).valid
-
-
-@pytest.mark.parametrize("container", [sparse.csr_array, lambda X: da.from_array(X, chunks=(20, 30))])
-def test_other_containers_give_the_same(container):
-    X, y = table(3, n=90)
-    X = np.where(np.abs(X) > 0.5, X, 0.0)
-    options = {"n_estimators": 10, "certify": False, "gap_tol": 1e-8}
-    plain, other = ensemble(**options).fit(X, y), ensemble(**options).fit(container(X), y)
-    np.testing.assert_allclose(other.ball_.coef, plain.ball_.coef, atol=1e-7)
-    np.testing.assert_allclose(other.rbf_ball_.coef, plain.rbf_ball_.coef, atol=1e-6)
-    found, expected = (
-        np.asarray(one.predict_proba(values)) for one, values in ((other, container(X)), (plain, X))
-    )
-    np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
-def test_products_are_those_of_the_columns(monkeypatch):
-    X, y = table(2)
-    X[np.abs(X) < 0.7] = 0.0
-    monkeypatch.setattr("minimaxrisk.matrices.standardised.GROUP_ELEMENTS", 45 * 16)
-    for kind in (np.asarray, sparse.csr_array):
-        _, _, posed = posed_study(kind(X), y)
-        features = posed.problem.features
-        inner, unit = features.columns(np.arange(features.shape[1])), np.linspace(0.0, 1.0, features.shape[1])
-        np.testing.assert_allclose(features.gram(unit), (inner * unit**2) @ inner.T)
 
 
 def test_many_samples_are_left_to_the_members(monkeypatch):

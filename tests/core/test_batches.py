@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_same_bits_in_any_company(n_classes):
     chosen = [rows for rows in chosen if len(np.unique(data.labels[rows])) == n_classes]
 
     def of_parts(some):
-        posed = pose_parts(whole, data, some, rule=Multiple(1.0), standardize=True, copy="auto")
+        posed = pose_parts(whole, MinimaxRiskClassifier(), data, some, Multiple(1.0))
         return coefficients_of([each.problem for each in posed], SETTINGS)
 
     relabelled = permuted(data, rng, 13)
@@ -284,8 +285,9 @@ def test_parts_are_posed_as_from_the_start(kind, rule, choices, elsewhere):
     data = elsewhere(kind, data)
     chosen = [np.setdiff1d(np.arange(32), [2 * i, 2 * i + 1]) for i in range(4)]
     whole = pose(data, rule=Multiple(1.0), **choices)
-    options = {"rule": RULES[rule], "standardize": choices["standardize"], "copy": choices["copy"]}
-    found = pose_parts(whole, data, chosen, **options)
+    is_known = choices.get("marginal_is_known", False)
+    parameters = SimpleNamespace(**choices, marginal="empirical" if is_known else "free")
+    found = pose_parts(whole, parameters, data, chosen, RULES[rule])
     for rows, posed in zip(chosen, found, strict=True):
         assert_same_problem(posed, pose(data.part(rows), rule=RULES[rule], **choices))
 

@@ -65,22 +65,6 @@ def test_coefficients_that_are_zero_need_not_be_given():
     assert upper_bound_of_some(problem, BayesError(), components, values) == pytest.approx(whole, abs=1e-12)
 
 
-def test_what_is_known_costs_no_pass():
-    rng = np.random.default_rng(5)
-    X, labels = reference.random_problem(rng, 12, 4, 3)
-    problem, _ = problem_of(X, labels, 3)
-    mu = rng.standard_normal(problem.shape)
-    w = rng.dirichlet(np.ones(problem.centre.size)).reshape(problem.centre.shape)
-    scores, moments = problem.scores_of(mu), problem.moments_of(w)
-    n_passes = problem.features.n_passes
-    upper = upper_bound(problem, BayesError(), mu, scores)
-    lower = lower_bound(problem, BayesError(), w, moments).bound
-    assert problem.features.n_passes == n_passes
-    assert upper == upper_bound(problem, BayesError(), mu)
-    assert lower == lower_bound(problem, BayesError(), w).bound
-    assert problem.features.n_passes == n_passes + 2
-
-
 def test_no_coefficients_is_guessing():
     X, labels = reference.random_problem(np.random.default_rng(5), 12, 4, 4)
     problem, _ = problem_of(X, labels, 4)

@@ -50,7 +50,7 @@ def test_attributes_hang_together(wide, solver, name, radius):
     assert model.radius_ == radius
     assert model.n_iter_ == len(model.history_)
     assert len(model.stages_) == (1 if model.solver_ == "interior-point" else model.n_iter_)
-    np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
+    np.testing.assert_array_equal(model.stages_[-1].scores(X).T, model.decision_function(X))
     w = model.worst_case_distribution_
     assert w.shape == (40, 3)
     assert w.min() >= 0
@@ -118,43 +118,6 @@ def test_randomized_predictions_are_draws_from_predict_proba(wide):
     frequency = [(drawn == label).mean() for label in model.classes_]
     np.testing.assert_allclose(frequency, probability, atol=0.015)
     np.testing.assert_array_equal(model.predict(X), model.predict(X))
-
-
-def test_global_random_state_and_inputs_are_left_alone(wide):
-    X, y = wide
-    np.random.seed(5)  # noqa: NPY002  the legacy global generator is the one to protect
-    expected = np.random.random_sample(3)  # noqa: NPY002
-    np.random.seed(5)  # noqa: NPY002
-    X_before = X.copy()
-    for initial in ("correlation", "first-order"):
-        MinimaxRiskClassifier(solver=ConstraintGeneration(initial_features=initial)).fit(X, y)
-    np.testing.assert_array_equal(np.random.random_sample(3), expected)  # noqa: NPY002
-    np.testing.assert_array_equal(X, X_before)
-
-
-def test_sparse_and_dense_agree(wide):
-    X, y = wide
-    X = np.where(np.abs(X) < 1.0, 0.0, X)
-    for standardize in (True, False):
-        for fit_intercept in (True, False):
-            options = {"standardize": standardize, "fit_intercept": fit_intercept}
-            dense = MinimaxRiskClassifier(**options).fit(X, y)
-            for container in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
-                other = MinimaxRiskClassifier(**options).fit(container(X), y)
-                assert other.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=1e-8)
-                np.testing.assert_allclose(
-                    other.predict_proba(container(X)), dense.predict_proba(X), atol=1e-5
-                )
-
-
-def test_a_useless_problem_selects_nothing():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((30, 50)), np.arange(30) % 2
-    model = MinimaxRiskClassifier(radius=20.0).fit(X, y)
-    assert model.worst_case_error_ == pytest.approx(0.5)
-    assert model.n_features_selected_ == 0
-    np.testing.assert_array_equal(model.predict(X), 0)  # the first class, of two with the same score
-    np.testing.assert_array_equal(model.predict_proba(X), 0.5)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])

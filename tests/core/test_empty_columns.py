@@ -10,12 +10,9 @@ from scipy import sparse
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
-    MinimaxRiskEnsembleClassifier,
     verify,
-    worst_case,
 )
 from minimaxrisk.matrices.scale import ColumnScale, KeptColumns
-from minimaxrisk.solvers import ConstraintGeneration
 
 N, FILLED = 60, 40
 
@@ -72,26 +69,6 @@ def test_a_model_is_that_of_the_filled_columns_and_one_that_is_empty(n_classes, 
     again = MinimaxRiskClassifier(**(options | {"radius": found.lambda_})).fit(X, y)
     np.testing.assert_allclose(again.lambda_, found.lambda_, rtol=1e-12)
     assert again.worst_case_error_ == pytest.approx(found.worst_case_error_, abs=1e-9)
-
-
-def test_an_ensemble_and_a_support_vector_machine_count_all_columns():
-    X, y, places = table(500, 3)
-    ensemble = MinimaxRiskEnsembleClassifier(n_estimators=8, subsample=0.4, random_state=0, certify=True).fit(
-        X, y
-    )
-    assert np.isin(ensemble.selected_features_, places).all()
-    np.testing.assert_array_equal(np.flatnonzero(ensemble.feature_importances_), ensemble.selected_features_)
-    assert ensemble.ball_.n_features == 500
-    assert verify(ensemble, X, y).valid
-
-
-def test_the_solver_may_be_told_to_begin_with_empty_columns():
-    X, y, places = table(500)
-    start = [*places[:2], *np.setdiff1d(np.arange(500), places)[-2:]]
-    told = MinimaxRiskClassifier(solver=ConstraintGeneration(initial_features=start, epsilon=1e-8)).fit(X, y)
-    wanted = MinimaxRiskClassifier().fit(X, y).worst_case_error_
-    assert told.worst_case_error_ == pytest.approx(wanted, abs=1e-6)
-    assert worst_case(told, X, y).upper < 2.0 * wanted
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -13,18 +13,16 @@ from scipy import sparse
 from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import StandardScaler
 
 import reference
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
-    error_bound,
     verify,
     worst_case,
 )
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning
+from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, InteriorPoint
@@ -124,15 +122,6 @@ def test_the_calibrated_decision_by_hand(n_classes):
         np.testing.assert_allclose(constant, np.tile(constant[:, :1], n_classes), atol=1e-9)
 
 
-def test_without_a_feature_the_first_class_wins():
-    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.repeat(["x", "y"], 10)
-    model = ensemble(MinimaxRiskClassifier(radius=50.0), ball=False).fit(X, y)
-    assert model.n_features_selected_ == 0
-    assert set(model.predict(X)) == {"x"}
-    assert model.worst_case_error_ == pytest.approx(0.5)
-    np.testing.assert_array_equal(model.decision_function(sparse.csr_array(X)), np.zeros(20))
-
-
 # ---- the parts
 
 
@@ -161,11 +150,6 @@ def test_groups_stay_together_and_count_as_one(cancer):
     np.testing.assert_allclose(model.oob_error_interval_, expected, rtol=1e-9, atol=1e-12)
     assert verify(model, X, y, groups=groups).valid
     assert any("lambda_" in problem for problem in verify(model, X, y).problems)
-
-
-def test_groups_of_one_are_no_groups(wide):
-    X, y = wide
-    same_bits(ensemble().fit(X, y), ensemble().fit(X, y, groups=[f"patient {i}" for i in range(40)]))
 
 
 # ---- the bound
@@ -294,17 +278,6 @@ def test_every_attribute_that_was_changed_by_hand_is_found(radius, marginal):
         assert any(problem.startswith(begins) for problem in certificate.problems), certificate.problems
 
 
-def test_radii_of_an_ensemble_count_groups(three_classes):
-    """Every sample three times over, as a group, is the sample alone."""
-    X, y = three_classes
-    alone = ensemble().fit(X, y)
-    copies = [np.repeat(values, 3, axis=0) for values in (X, y, np.arange(len(y)))]
-    together = ensemble().fit(*copies[:2], groups=copies[2])
-    np.testing.assert_allclose(together.lambda_, alone.lambda_, atol=1e-12)
-    assert together.worst_case_error_ == pytest.approx(alone.worst_case_error_, abs=1e-3)
-    assert any("lambda_" in problem for problem in verify(together, *copies[:2]).problems)
-
-
 # ---- out of bag
 
 
@@ -412,30 +385,6 @@ def test_class_weights_are_those_of_the_estimator(wide):
     assert verify(balanced, X, y).valid
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_estimators": 0}, r"The 'n_estimators' parameter .* in the range \[1, inf\). Got 0"),
-        ({"subsample": 0.0}, r"The 'subsample' parameter .* in the range \(0.0, 1.0\). Got 0.0"),
-        ({"subsample": 1.0}, "The 'subsample' parameter"),
-        ({"radius": -1.0}, "The 'radius' parameter"),
-        ({"radius": "large"}, "The 'radius' parameter"),
-        ({"gap_tol": -1e-3}, "The 'gap_tol' parameter"),
-        ({"estimator": StandardScaler()}, "The 'estimator' parameter .*MinimaxRiskClassifier"),
-        (
-            {"estimator": MinimaxRiskClassifier(radius=-1.0)},
-            "The 'radius' parameter of MinimaxRiskClassifier",
-        ),
-        ({"estimator": MinimaxRiskClassifier(coding="signed")}, "coding='signed' needs exactly 2 classes"),
-        ({"radius": [1.0, 2.0]}, "radius as an array of lambda must hold numbers"),
-        ({"certify": "yes"}, "The 'certify' parameter"),
-    ],
-)
-def test_parameters(parameters, message, wide):
-    with pytest.raises(ValueError, match=message):
-        ensemble(**parameters).fit(*wide)
-
-
 @pytest.mark.parametrize("ball", [True, False])
 def test_a_class_with_one_sample_is_in_every_part(wide, ball):
     X, y = wide
@@ -449,29 +398,6 @@ def test_a_class_with_one_sample_is_in_every_part(wide, ball):
     assert model.oob_error_ == np.mean(model.classes_[model.oob_proba_[:-1].argmax(axis=1)] != y[:-1])
     assert "gamma" in model.classes_
     assert verify(model, X, y).valid
-
-
-def test_a_class_with_one_group_is_in_every_part(wide):
-    X, y = wide
-    with pytest.warns(UserWarning, match="'alpha': every member sees the single group"):
-        model = ensemble().fit(X, y, groups=np.where(y == "alpha", -1, np.arange(40)))
-    assert model.in_bag_[:, y == "alpha"].all()
-
-
-def test_classes_of_single_samples_are_not_judged(wide):
-    X, _ = wide
-    with pytest.warns(UserWarning, match="'a', 'b': every member sees the single sample"):
-        model = ensemble().fit(X[:2], ["a", "b"])
-    assert np.isnan(model.oob_error_)
-    assert model.oob_error_interval_ == (0.0, 1.0)
-
-
-def test_groups_that_make_no_sense(wide):
-    X, y = wide
-    with pytest.raises(ValueError, match="groups must be 1-D with one entry for each of the 40 samples"):
-        ensemble().fit(X, y, groups=np.arange(39))
-    with pytest.raises(ValueError, match="groups has no entry at position 3"):
-        ensemble().fit(X, y, groups=[None if i == 3 else i for i in range(40)])
 
 
 # ---- as an estimator
@@ -523,16 +449,6 @@ def test_members_that_a_limit_ended_are_told(wide, solver, certify):
         assert verify(model, X, y).valid
 
 
-def test_a_limit_that_is_not_reached_changes_nothing_and_is_not_told(wide):
-    X, y = wide
-    limited = MinimaxRiskClassifier(solver=InteriorPoint(max_seconds=1000.0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = ensemble(estimator=limited, certify=False, gap_tol=1e-9).fit(X, y)
-    free = ensemble(certify=False, gap_tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X), free.predict_proba(X), atol=1e-6)
-
-
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_rare_columns_are_constant_on_many_parts(coding, container):
@@ -545,27 +461,3 @@ def test_rare_columns_are_constant_on_many_parts(coding, container):
         assert not set(np.flatnonzero(X[seen].std(axis=0) == 0.0)) & set(member.columns)
     assert verify(model, container(X), y).valid
     assert model.oob_error_ < 0.5
-
-
-def test_fits_of_a_hold_out_say_nothing_of_samples_that_all_members_saw():
-    X, y = np.random.default_rng(0).standard_normal((24, 5)), np.append(np.arange(22) % 2, [2, 2])
-    ensemble = MinimaxRiskEnsembleClassifier(n_estimators=30, certify=False, random_state=0)
-    with pytest.warns(OutOfBagWarning, match="'2': every member sees the single sample"):
-        ensemble.fit(X[:-1], y[:-1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        error_bound(ensemble, X, y, random_state=0)
-
-
-def test_sparse_and_dense_data_give_the_same_ensemble():
-    """The same parts, and members that meet as they come nearer to their optimum."""
-    random = np.random.default_rng(0)
-    X, y = np.where(random.random((60, 40)) < 0.3, random.normal(size=(60, 40)), 0.0), np.arange(60) % 2
-    X[:, :3] += y[:, None]
-    for gap_tol, apart in ((1e-3, 0.05), (1e-9, 1e-5)):
-        options = {"n_estimators": 20, "gap_tol": gap_tol, "random_state": 0, "certify": True}
-        model = MinimaxRiskEnsembleClassifier(**options)
-        dense, thin = clone(model).fit(X, y), clone(model).fit(sparse.csr_array(X), y)
-        assert np.array_equal(dense.in_bag_, thin.in_bag_)
-        assert thin.predict_proba(X) == pytest.approx(dense.predict_proba(X), abs=apart)
-        assert thin.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=apart)

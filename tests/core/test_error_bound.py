@@ -155,12 +155,6 @@ def test_a_rule_that_draws_its_labels_is_named(data, wrap):
     assert error_bound(wrap(MinimaxRiskClassifier()), *data, random_state=0).rule == "predict"
 
 
-def test_classes_that_the_model_knows_and_the_data_lack(data):
-    X, y = data
-    model = LogisticRegression().fit(np.vstack([X, X[:5]]), [*y, *["rare"] * 5])
-    assert error_bound(model, X, y, random_state=0).unseen == ("rare",)
-
-
 # ---- at a prevalence
 
 

@@ -9,14 +9,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import reference
 from minimaxrisk import (
     ClippedScaler,
     MinimaxRiskClassifier,
-    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
     verify,
@@ -25,8 +24,6 @@ from minimaxrisk.guarantees.certified import columns_read_by, columns_used_by, h
 from minimaxrisk.guarantees.fitted_problem import (
     FittedProblem,
     as_fitted_problem,
-    coverage_of,
-    data_for_fit,
     is_label_free,
 )
 
@@ -58,45 +55,6 @@ def test_the_set_is_the_one_of_the_fit(study, options):
     assert problem.coding.name == model.coding_
     assert problem.scale.has_intercept == model.fit_intercept
     assert problem.marginal.is_known == (model.marginal == "empirical")
-
-
-@pytest.mark.parametrize(
-    ("options", "fitted_on", "judged_on", "is_shared"),
-    [
-        ({}, {}, {}, True),
-        ({"marginal": "empirical"}, {}, {}, True),
-        ({}, {"groups": TOGETHER}, {"groups": TOGETHER}, True),
-        ({}, {"groups": TOGETHER}, {}, False),
-        ({"class_weight": {0: 1.0, 1: 3.0}}, {}, {}, False),
-        ({"weight_kind": "counts"}, {"sample_weight": TWICE}, {"sample_weight": TWICE}, True),
-        ({"weight_kind": "importance"}, {"sample_weight": TWICE}, {"sample_weight": TWICE}, False),
-        ({}, {"X_unlabeled": np.ones((1, 5))}, {}, False),
-    ],
-)
-def test_features_are_shared_where_rows_count_the_same(study, options, fitted_on, judged_on, is_shared):
-    X, y = study
-    fit = FittedProblem(MinimaxRiskClassifier(**options).fit(X, y, **fitted_on), X, y, **fitted_on)
-    options = {"class_weight": None, "weight_kind": "counts", "reset": False}
-    data = data_for_fit(fit.model, fit.model._parameters_of_set(), X, y, **judged_on, **options)
-    assert not fit._has_posed(data)  # nothing is posed
-    assert fit.posed_by_parameters is not None
-    assert fit._has_posed(data) is is_shared
-
-
-def test_a_model_whose_radius_was_chosen(study):
-    X, y = study
-    chosen = MinimaxRiskClassifierCV(radii=[1.0, 2.0], cv=2)
-    with pytest.raises(NotFittedError):
-        FittedProblem(chosen, X, y)
-    chosen.fit(X, y)
-    fit = FittedProblem(chosen, X, y)
-    assert fit.learner is chosen
-    assert fit.model is chosen.estimator_
-    alone = FittedProblem(chosen.estimator_, X, y)
-    assert alone.learner is alone.model is chosen.estimator_
-    assert coverage_of(chosen.estimator_) is None
-    covers = MinimaxRiskClassifier(radius="bootstrap", confidence=0.9).fit(X, y)
-    assert coverage_of(covers) == 0.9
 
 
 def test_what_is_refused(study):
@@ -135,14 +93,6 @@ def test_columns_that_are_used_are_those_selected_or_else_all_that_are_read(stud
     ensemble = MinimaxRiskEnsembleClassifier(member, n_estimators=8, subsample=0.5, random_state=0).fit(X, y)
     assert set(columns_used_by(ensemble)) == set(ensemble.selected_features_) < set(columns_read_by(ensemble))
     assert columns_used_by(MinimaxRiskKernelClassifier().fit(X, y)).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_a_copy_for_a_file_has_no_callback_at_any_depth(study):
-    chosen = MinimaxRiskClassifierCV(MinimaxRiskClassifier(callback=print), radii=[1.0], cv=2).fit(*study)
-    stored = chosen._without_callback()
-    assert stored.estimator.callback is stored.estimator_.callback is None
-    assert chosen.estimator.callback is chosen.estimator_.callback is print
-    assert stored.radii == [1.0]
 
 
 def test_data_are_checked_as_the_model_wants_them(study):
@@ -190,14 +140,6 @@ def test_the_model_within_a_search_over_a_pipeline(study):
     assert list(fit.transformer) == list(best[:-1])
     with pytest.raises(ValueError, match=r"^transformer must be None for a pipeline, which has steps"):
         FittedProblem(search, X, y, transformer=best[0])
-
-
-def test_steps_that_do_nothing_are_no_steps(study):
-    X, y = study
-    pipe = Pipeline([("nothing", "passthrough"), ("last", MinimaxRiskClassifier())]).fit(X, y)
-    assert FittedProblem(pipe, X, y).transformer is None
-    inner = make_pipeline(ClippedScaler(), MinimaxRiskClassifier())
-    assert verify(make_pipeline(StandardScaler(), inner).fit(X, y), X, y).valid
 
 
 @pytest.mark.parametrize(("name", "value"), [("coef_", None), ("stages_", []), ("history_", None)])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskClassifierCV, PredictionSets, compare
 from minimaxrisk.analysis.cross_validation import cross_validated_error
-from minimaxrisk.samples.folds import dealt_folds, folds_of_cv, reason_against_folds, repeated_folds
+from minimaxrisk.samples.folds import dealt_folds, folds_of_cv, reason_against_folds
 
 pytestmark = pytest.mark.filterwarnings("error:The least populated class:UserWarning")
 
@@ -69,15 +69,6 @@ def test_matched_pairs_have_as_many_folds_as_there_are_pairs():
     assert sorted(fold) == sorted(np.repeat(np.arange(12), 2))
 
 
-def test_repeats_begin_with_the_same_folds():
-    labels, unit = np.arange(30) % 2, np.arange(30)
-    for seed in (None, 3, np.random.RandomState(3)):
-        first, second = repeated_folds(labels, unit, 3, 2, seed)
-        expected = dealt_folds(labels, unit, 3, 3 if isinstance(seed, np.random.RandomState) else seed)
-        assert np.array_equal(first, expected)
-        assert not np.array_equal(first, second)
-
-
 def test_every_number_of_folds_is_dealt_alike():
     X, y = study((20, 25))
     fold, model = dealt_folds(y, np.arange(45), 4), MinimaxRiskClassifier()
@@ -92,12 +83,6 @@ def test_every_number_of_folds_is_dealt_alike():
     np.testing.assert_allclose(found.fold_errors[1], errors)
     assert np.array_equal(found.left_out.fold, fold)
     assert np.array_equal(PredictionSets(model, cv=4).fit(X, y).left_out_.fold, fold)
-
-
-def test_a_splitter_is_used_as_it_is():
-    _, y = study((20, 25))
-    for (_, found), (_, expected) in zip(folds_of_cv(KFold(3), y), KFold(3).split(y), strict=True):
-        assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("as_groups", [False, True])

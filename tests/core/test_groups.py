@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
-    check_batches,
-    permutation_test,
     verify,
 )
-from minimaxrisk.analysis.data import findings_of_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")
 
@@ -82,28 +74,6 @@ def test_neither_names_nor_order_of_groups_matter():
     assert np.array_equal(first, again)
 
 
-def test_the_permutation_test_counts_groups_as_fit_does():
-    rng = np.random.default_rng(4)
-    X, y, group = patients(rng, 20, 5)
-    estimator = MinimaxRiskClassifier(radius=1.0)
-    expected = estimator.fit(X, y, groups=group).worst_case_error_
-    plain = permutation_test(estimator, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
-    assert plain.statistic == pytest.approx(expected, abs=1e-6)
-    piped = make_pipeline(StandardScaler(), estimator)
-    again = permutation_test(piped, X, y, 5, groups=group, gap_tol=1e-7, random_state=0)
-    assert np.allclose(plain.null_distribution, again.null_distribution, atol=1e-6)
-
-
-class Spy(MinimaxRiskClassifier):
-    """Writes down the rows and the groups that each fit gets."""
-
-    fits: ClassVar[list] = []
-
-    def fit(self, X, y, sample_weight=None, X_unlabeled=None, groups=None):
-        Spy.fits.append((len(y), None if groups is None else len(np.unique(groups))))
-        return super().fit(X, y, sample_weight, X_unlabeled, groups)
-
-
 def test_radii_of_groups_hold_the_true_means():
     """95% of 200 studies of 20 patients; without groups hardly any of 30."""
     hits = {True: 0, False: 0}
@@ -118,33 +88,6 @@ def test_radii_of_groups_hold_the_true_means():
             hits[known] += bool((np.abs(model.tau_) <= model.lambda_)[0, 1:].all())
     assert stats.binomtest(hits[True], 200, 0.95, alternative="less").pvalue > 1e-3
     assert hits[False] < 15
-
-
-def test_batches_are_tested_by_as_many_samples_as_the_groups_are_worth():
-    """Ten copies of each patient do not make ten times the evidence."""
-    rng = np.random.default_rng(2)
-    y, batch = np.tile([0, 1], 8), np.repeat(["first", "second"], 8)
-    X = rng.standard_normal((16, 3))
-    X[:, 0] += 3.0 * y
-    X[:, 1] += 1.5 * (batch == "second")
-    one = np.repeat(np.arange(16), 10)
-    rows = X[one] + 1e-3 * rng.standard_normal((160, 3))
-    model = MinimaxRiskClassifier(radius=0.01).fit(rows, y[one])
-    alone = check_batches(model, rows, y[one], batch[one])
-    together = check_batches(model, rows, y[one], batch[one], groups=one)
-    assert alone.n_independent is None
-    assert together.n_independent == 16
-    assert alone.is_predictable
-    assert [finding.code for finding in findings_of_batches(alone)] == ["predictable-batch"]
-    assert replace(alone, n_independent=160.0).is_predictable
-    assert not replace(alone, n_independent=4.0).is_predictable
-    assert not together.is_predictable
-    assert replace(together, n_independent=None).is_predictable  # as if all samples were independent
-    # A patient measured in both batches is one patient too.
-    across = check_batches(model, rows, y[one], np.tile(["first", "second"], 80), groups=one)
-    assert across.n_independent == 16
-    uneven = check_batches(model, X, y, batch, groups=[0, 0, 0, 1, *range(2, 14)])
-    assert uneven.n_independent == 256 / (9 + 13)
 
 
 @pytest.mark.parametrize("is_stable", [False, True])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import reference
 from minimaxrisk import MinimaxRiskClassifier
-from minimaxrisk.datasets import make_expression
 from minimaxrisk.engines.dispatch import solve_minimax_risk
 from minimaxrisk.engines.solution import EngineSettings
 from minimaxrisk.problem.problem import lower_bound, upper_bound
@@ -91,33 +90,3 @@ def test_a_single_feature_by_hand(coding):
         marginal="empirical", coding=coding, radius=[lam], standardize=False, fit_intercept=False
     ).fit(X, y)
     assert model.worst_case_error_ == pytest.approx(0.25, abs=1e-9)
-
-
-@pytest.fixture(scope="module")
-def study():
-    return make_expression(80, 300, n_informative=10, effect=1.5, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def fitted(study):
-    return MinimaxRiskClassifier(marginal="empirical", radius="bootstrap").fit(study.data, study.target)
-
-
-def test_the_rule_has_probabilities_that_the_thresholds_make(study, fitted):
-    scores = fitted.decision_function(study.data)
-    h = fitted.predict_proba(study.data)
-    np.testing.assert_allclose(h.sum(axis=1), 1.0, atol=1e-12)
-    # Two classes: (s - phi)_+ with s = (-f, f) is f + 1/2 between its ends.
-    np.testing.assert_allclose(h[:, 1], np.clip(scores + 0.5, 0.0, 1.0), atol=1e-12)
-    phi = np.maximum(np.abs(scores), 0.5) - 1.0
-    assert fitted.threshold_ == pytest.approx(phi.mean(), abs=1e-12)
-
-
-def test_unlabelled_instances_are_refused(study):
-    with pytest.raises(ValueError, match="X_unlabeled must be None with marginal='empirical'"):
-        MinimaxRiskClassifier(marginal="empirical").fit(study.data, study.target, X_unlabeled=study.data)
-
-
-def test_other_names_are_refused(study):
-    with pytest.raises(ValueError, match="The 'marginal' parameter"):
-        MinimaxRiskClassifier(marginal="known").fit(study.data, study.target)

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import (
     GridSearchCV,
-    TunedThresholdClassifierCV,
     cross_val_predict,
     cross_val_score,
     learning_curve,
@@ -32,7 +31,6 @@ from minimaxrisk import (
     MinimaxRiskSelector,
     PredictionSets,
 )
-from minimaxrisk._utils import notices
 from minimaxrisk.estimators.fit_support import warn_about_lost_classes
 from minimaxrisk.exceptions import UnderfitWarning
 from minimaxrisk.samples.validation import TrainingData
@@ -142,13 +140,6 @@ def test_fits_that_are_many_are_silent(name):
     assert not told_by(lambda: MANY[name](MinimaxRiskClassifier()))
 
 
-def test_folds_of_a_threshold_are_silent_and_the_last_fit_speaks():
-    X, y = IRIS
-    short = MinimaxRiskClassifier(solver=InteriorPoint(max_iter=6))
-    told = told_by(lambda: TunedThresholdClassifierCV(short, cv=3).fit(X, y == 2))
-    assert [each.filename for each in told] == [__file__]
-
-
 def test_one_warning_says_everything_and_filters_take_it_for_each():
     X, y = IRIS
     short = MinimaxRiskClassifier(solver=InteriorPoint(max_iter=1))
@@ -166,14 +157,3 @@ def test_one_warning_says_everything_and_filters_take_it_for_each():
         warnings.simplefilter("error", UnderfitWarning)
         with pytest.raises(UnderfitWarning):
             short.fit(X, y)
-
-
-def test_a_plain_warning_joins_the_others():
-    def fit():
-        with notices.one_warning():
-            notices.warn("first.", UserWarning)
-            notices.warn("second.", UnderfitWarning)
-            notices.warn("third.", UserWarning)
-
-    (told,) = told_by(fit)
-    assert (str(told.message), told.category) == ("first. Also: second. Also: third.", UnderfitWarning)

@@ -8,17 +8,12 @@ from scipy import stats
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
-    MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
     PredictionSets,
-    compare,
     error_bound,
     permutation_test,
-    verify,
-    worst_case,
 )
-from minimaxrisk.app.report.gathering import can_choose_radius
 from minimaxrisk.samples.folds import without_each_fold
 from minimaxrisk.samples.groups import labels_of_units
 from minimaxrisk.samples.label_permutations import units_of_labels
@@ -129,19 +124,6 @@ def test_a_pair_stays_whole():
     assert all(len(set(unseen[patient == p])) == 1 for p in range(N))
     bound = error_bound(model, X, y, groups=patient, random_state=0)
     assert (bound.n_train, bound.n_test) == (N, N // 2)
-
-
-def test_every_function_takes_pairs():
-    X, y, patient = pairs(effect=1.0)
-    model = MinimaxRiskClassifier(radius="bootstrap", random_state=0).fit(X, y, groups=patient)
-    assert verify(model, X, y, groups=patient).valid
-    assert worst_case(model, X, y, groups=patient).upper >= model.worst_case_error_ - 1e-6
-    chosen = MinimaxRiskClassifierCV(radii=[0.5, 2.0])
-    assert chosen.fit(X, y, groups=patient).radius_ in (0.5, 2.0)
-    kernel = MinimaxRiskKernelClassifier(radius="bootstrap", random_state=0).fit(X, y, groups=patient)
-    assert verify(kernel, X, y, groups=patient).valid
-    compare({"a": MinimaxRiskClassifier(), "b": MinimaxRiskClassifier(radius=2.0)}, X, y, groups=patient)
-    assert can_choose_radius(y, patient)
 
 
 def test_fits_without_a_fold_learn_from_pairs():

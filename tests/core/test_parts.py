@@ -13,14 +13,12 @@ from sklearn.svm import SVC
 
 from minimaxrisk import (
     MinimaxRiskClassifier,
-    MinimaxRiskEnsembleClassifier,
     MinimaxRiskKernelClassifier,
     PredictionSets,
     compare,
     error_bound,
     permutation_test,
 )
-from minimaxrisk._utils.sklearn_private import fresh_copy
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.samples.parts import groups_for_fit
@@ -62,21 +60,6 @@ def test_parameters_of_other_libraries_are_left_alone(study, wrap):
     PredictionSets(wrap(Theirs()), cv=2).fit(X, y)
     cross_validated_error(wrap(Theirs()).fit(X, y), X, y, n_folds=2)
     error_bound(wrap(Theirs()), X, y, random_state=0)
-
-
-def test_settings_reach_all_parts_of_this_library():
-    inner = MinimaxRiskClassifier(verbose=1, callback=print, deterministic=False)
-    model = make_pipeline(Theirs(), MinimaxRiskEnsembleClassifier(inner, verbose=1))
-    copy = fresh_copy(model, callback=None, verbose=False, certify=False, deterministic=True)
-    theirs, ours = copy[0].get_params(), copy[1]
-    assert theirs == Theirs().get_params()
-    assert (ours.verbose, ours.certify) == (False, False)
-    assert (ours.estimator.verbose, ours.estimator.callback, ours.estimator.deterministic) == (
-        False,
-        None,
-        True,
-    )
-    assert model[1].estimator.callback is print
 
 
 def test_groups_go_to_another_library_whatever_its_coding():

@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskEnsembleClassifier, PredictionSets
-from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
 from minimaxrisk.guarantees.left_out import (
     COARSEST,
     FINEST,
-    Calibration,
     LeftOutScores,
     hiding_step,
     is_in_set,
@@ -143,16 +140,6 @@ def test_classes_that_are_too_small_are_never_excluded_and_said():
     assert (needed_to_exclude(0.9), needed_to_exclude(0.95), needed_to_exclude(0.8)) == (9, 19, 4)
 
 
-def test_words():
-    assert is_in_set(np.array([1 - 0.9, 0.1, 0.11]), 0.9).tolist() == [False, False, True]
-    X, y = study((30, 30), effect=4.0)
-    model = PredictionSets(RidgeClassifier(), random_state=0).fit(X, y)
-    rows = np.vstack([3 * X[:1], 0 * X[:1]])
-    assert model.predict_words(rows).tolist() == ["sure", "unlike all classes"]
-    with pytest.warns(UserWarning, match="needs 999 samples"):
-        assert model.set_params(confidence=0.999).predict_words(rows[:1]).tolist() == ["unsure"]
-
-
 @pytest.mark.parametrize(
     "learner",
     [
@@ -171,33 +158,6 @@ def test_any_classifier_with_scores(learner):
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert (np.argmax(p, axis=1) == y).mean() > 0.8
-
-
-def test_what_is_refused():
-    X, y = study((12, 12, 12))
-    with pytest.raises(ValueError, match="has no score for each class"):
-        PredictionSets(make_pipeline(SVC(decision_function_shape="ovo"))).fit(X, y)
-    with pytest.raises(ValueError, match="estimator must be a classifier"):
-        PredictionSets(Ridge()).fit(X, y)
-    with pytest.raises(TooFewSamplesError):
-        PredictionSets(LogisticRegression()).fit(X[[0, 12]], y[[0, 12]])
-
-
-def test_probabilities_are_calibrated():
-    """Of a law whose true probabilities are known: those of a sharp learner are far off before."""
-    loss = {"before": [], "after": []}
-    for seed in range(5):
-        X, y = study((60, 60), seed, effect=0.5)
-        X_new, _ = study((500, 500), 100 + seed, effect=0.5)
-        truth = 1.0 / (1.0 + np.exp(0.5 * (X_new[:, :4].sum(axis=1) - X_new[:, 4:8].sum(axis=1))))
-        model = PredictionSets(LogisticRegression(C=100.0), random_state=0).fit(X, y)
-        for name, p in (
-            ("before", model.estimator_.predict_proba(X_new)),
-            ("after", model.predict_proba(X_new)),
-        ):
-            log = np.log(np.clip(p, 1e-3, None))
-            loss[name].append(-np.mean(truth * log[:, 1] + (1 - truth) * log[:, 0]))
-    assert np.mean(loss["after"]) < 0.7 < np.mean(loss["before"])
 
 
 def test_a_sample_is_decided_by_the_other_folds():
@@ -279,15 +239,3 @@ def test_a_calibration_does_not_tell_a_value(coefficients):
             for one in np.unique(told[mine]):
                 guess[told[mine] == one] = feature[mine][told[mine] == one].mean()
             assert np.sqrt(np.mean((feature[mine] - guess) ** 2)) > 0.25 * spread
-
-
-def test_a_calibration_without_a_slope_excludes_nothing():
-    own = np.repeat([0, 1], [30, 10])
-    scores = np.column_stack([own, -own]) + 0.01 * np.arange(40)[:, None] * [1, -1]
-    found = LeftOutScores(scores, own, np.ones(40), np.arange(40) % 5)
-    calibration = found.calibration()
-    assert isinstance(calibration, Calibration)
-    assert calibration.slopes[0] == calibration.step == 0.0
-    assert calibration.sets(scores, 0.9).all()
-    assert found.sets(0.9).all()
-    assert (calibration.predict(scores) == 0).all()

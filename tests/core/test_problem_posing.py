@@ -70,8 +70,6 @@ def test_an_average_of_rules(monkeypatch):
     average = AverageRule(members)
     assert average.columns.tolist() == [0, 1, 3, 5]
     each = [rule.probabilities(member.scores(data.X), member.threshold) for member in members]
-    for found, expected in zip(average.probabilities_of_members(data.X), each, strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-14)
     np.testing.assert_allclose(average.probabilities(data.X), np.mean(each, axis=0), atol=1e-14)
     np.testing.assert_array_equal(average.scores(data.X), average.probabilities(data.X))
     np.testing.assert_allclose(average.full_coef, np.mean([member.full_coef for member in members], axis=0))

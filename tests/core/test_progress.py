@@ -60,53 +60,6 @@ def test_interrupt_inside_the_solver_leaves_a_valid_model(monkeypatch):
     assert verify(model, study.data, study.target).valid
 
 
-def test_scikit_learn_callbacks_are_told(wide, monkeypatch):
-    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
-    X, y = wide
-
-    class Recorder:
-        def __init__(self):
-            self.events = []
-
-        def setup(self, estimator, context):
-            self.events.append("setup")
-
-        def on_fit_task_begin(self, estimator, context):
-            self.events.append(("begin", context.task_name))
-
-        def on_fit_task_end(self, estimator, context):
-            self.events.append(("end", context.task_name))
-            return context.task_name == "iteration" and context.task_id == 2
-
-        def teardown(self, estimator, context):
-            self.events.append("teardown")
-
-    contexts = []
-    original = MinimaxRiskClassifier._init_callback_context
-    monkeypatch.setattr(
-        MinimaxRiskClassifier,
-        "_init_callback_context",
-        lambda *a, **k: (contexts.append(1), original(*a, **k))[1],
-    )
-    MinimaxRiskClassifier().fit(X, y)
-    assert not contexts  # nobody listens
-
-    recorder = Recorder()
-    model = MinimaxRiskClassifier().set_callbacks(recorder).fit(X, y)
-    assert contexts == [1]
-    assert model.n_iter_ == 3  # stopped by the return value of the third task
-    assert recorder.events[0] == "setup"
-    assert recorder.events[-1] == "teardown"
-    begun = [event[1] for event in recorder.events if event[0] == "begin"]
-    ended = [event[1] for event in recorder.events if event[0] == "end"]
-    assert sorted(begun) == sorted(ended)
-    assert begun.count("fit") == 1
-    np.testing.assert_array_equal(
-        model.coef_,
-        MinimaxRiskClassifier(callback=lambda r: r["iteration"] == 3).fit(X, y).coef_,
-    )
-
-
 @pytest.mark.parametrize("is_geometric", [True, False])
 def test_the_forecast_of_a_gap_that_shrinks_evenly_is_right(is_geometric):
     told = []

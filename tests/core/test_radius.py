@@ -16,8 +16,7 @@ from minimaxrisk.exceptions import CoverageWarning, UnderfitWarning
 from minimaxrisk.problem.pose import pose
 from minimaxrisk.samples.validation import TrainingData
 from minimaxrisk.uncertainty.moments import mean_kurtosis, typical_skewness
-from minimaxrisk.uncertainty.rules import Multiple, MultiplierBootstrap
-from problems import distinct_instances, features_in
+from minimaxrisk.uncertainty.rules import Multiple
 
 
 @pytest.fixture
@@ -68,25 +67,6 @@ def test_bootstrap_is_the_quantile_of_the_largest_deviation(study, container):
     expected = student(bootstrap_tail(Z, features_level(0.95), draws, np.random.default_rng(5)), X, y)
     # Two quantiles of 20,000 draws each; their standard error is about 0.01.
     assert model.radius_ == pytest.approx(expected, abs=0.05)
-
-
-@pytest.mark.parametrize(("n_draws", "confidence"), [(66, 0.95), (200, 0.9), (1000, 0.95)])
-def test_bootstrap_takes_the_first_draw_that_is_surely_above_the_quantile(
-    study, monkeypatch, n_draws, confidence
-):
-    """The k-th smallest draw is above it when at most k - 1 are below: a binomial probability."""
-    X, y = study
-    X = X + 20.0 * X[:, :1]  # correlated, or the union bound would take over
-    drawn, real = [], MultiplierBootstrap._cosines
-    monkeypatch.setattr(
-        MultiplierBootstrap, "_cosines", lambda rule, draws: drawn.append(real(rule, draws)) or drawn[-1]
-    )
-    model = MinimaxRiskClassifier(radius="bootstrap", n_bootstrap=n_draws, confidence=confidence).fit(X, y)
-    level = features_level(confidence)
-    (k, *_) = (k for k in range(1, n_draws + 1) if stats.binom.cdf(k - 1, n_draws, level) >= 0.95)
-    cosine = np.sort(drawn[0][:, 0])[k - 1]
-    tail = stats.t.sf(cosine * np.sqrt(38 / (1.0 - cosine**2)), 38)
-    assert model.radius_ == pytest.approx(student(tail, X, y), rel=1e-9)
 
 
 def test_bootstrap_is_seeded_and_the_same_for_dense_and_sparse(study):
@@ -244,13 +224,6 @@ def test_warnings_where_assumptions_fail():
         assert coverage_warnings(some, y, **options)[0].startswith("3 features do not vary within a class")
 
 
-def test_a_named_radius_where_no_component_varies():
-    X, y = np.full((10, 3), 7.0), np.arange(10) % 2
-    model = MinimaxRiskClassifier(radius="bootstrap", fit_intercept=False).fit(X, y)
-    assert model.worst_case_error_ == 0.5
-    assert np.isfinite(model.radius_)
-
-
 @pytest.mark.parametrize("coding", ["signed", "one-hot"])
 def test_typical_skewness_from_the_definition(coding):
     """Third cumulants of two halves of each class, by SciPy; signed, with the sign of the code."""
@@ -280,26 +253,3 @@ def test_typical_skewness_from_the_definition(coding):
     expected = np.sqrt(np.mean(cubes[0] * cubes[1] / spread**3))
     assert typical_skewness(seen[0]) == pytest.approx(expected, rel=1e-9)
     assert mean_kurtosis(seen[0]) == pytest.approx(np.mean(np.mean(scaled**4, axis=0)), rel=1e-9)
-
-
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_means_of_functions_and_moments_of_other_labels(container, fit_intercept):
-    """What the rules ask of a feature matrix, against the columns that it returns."""
-    rng = np.random.default_rng(4)
-    X = np.where(rng.random((30, 20)) < 0.5, 0.0, rng.standard_normal((30, 20)) + 1.0)
-    labels = np.arange(30) % 3
-    instances = distinct_instances(container(X), labels, rng.random(30) + 0.1, 3)
-    features, moments, _ = features_in(container(X), instances, standardize=True, fit_intercept=fit_intercept)
-    Psi = features.columns(np.arange(20 + fit_intercept))
-    weights = rng.random((2, 30))
-    assert np.allclose(features.means_of(np.abs, weights), weights @ np.abs(Psi))
-    assert np.allclose(features.means_of(np.square, weights), weights @ Psi**2)
-    (again,) = features.class_moments([instances.p_hat])
-    assert np.allclose(again.mean, moments.mean)
-    assert np.allclose(again.variance, moments.variance)
-    other = rng.permutation(instances.p_hat, axis=1)
-    for k, share in enumerate(other / other.sum(axis=1, keepdims=True)):
-        (permuted,) = features.class_moments([other])
-        assert np.allclose(permuted.mean[k], share @ Psi)
-        assert np.allclose(permuted.variance[k], share @ (Psi - share @ Psi) ** 2, atol=1e-14)

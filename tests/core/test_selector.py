@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy import sparse
-from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -53,25 +51,3 @@ def test_weights_reach_the_estimator(wide):
     selector = MinimaxRiskSelector().fit(X, y, sample_weight=weights)
     model = MinimaxRiskClassifier().fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(selector.get_support(indices=True), model.selected_features_)
-
-
-def test_given_estimator_is_cloned_not_fitted(wide):
-    X, y = wide
-    template = MinimaxRiskClassifier(radius=2.0)
-    selector = MinimaxRiskSelector(template).fit(X, y)
-    assert not hasattr(template, "coef_")
-    assert selector.estimator_.radius_ == 2.0
-
-
-def test_an_estimator_that_selects_nothing_is_refused(wide):
-    X, y = wide
-    with pytest.raises(ValueError, match="estimator must have selected_features_ after fit"):
-        MinimaxRiskSelector(LogisticRegression()).fit(X, y)
-
-
-def test_scikit_learn_selects_the_same_with_a_threshold_of_its_own(cancer):
-    """The default threshold is the mean size of all coefficients."""
-    ours = MinimaxRiskSelector().fit(*cancer).get_support()
-    theirs = SelectFromModel(MinimaxRiskClassifier(), threshold=1e-12).fit(*cancer).get_support()
-    np.testing.assert_array_equal(theirs, ours)
-    assert SelectFromModel(MinimaxRiskClassifier()).fit(*cancer).get_support().sum() < ours.sum()

@@ -137,21 +137,6 @@ def test_a_sample_that_cannot_keep_the_promise_is_remarked_on(model, noise):
     assert not verify(covering, outlying, y).valid
 
 
-@pytest.mark.parametrize("model", WITH_RULES, ids=named)
-@pytest.mark.parametrize("weight", [2, 100])
-def test_whole_numbers_do_not_make_samples_where_a_probability_is_stated(model, noise, weight):
-    X, y = noise
-    covering = clone(model).set_params(radius="bootstrap")
-    plain = clone(covering).fit(X, y)
-    for weights in (float(weight), np.full(40, weight)):
-        weighted = clone(covering)
-        (message,) = told_by(lambda m=weighted, w=weights: m.fit(X, y, sample_weight=w), CoverageWarning)
-        assert "taken for importance" in message
-        assert weighted.radius_ == pytest.approx(plain.radius_, rel=0.05)
-        assert weighted.worst_case_error_ == pytest.approx(plain.worst_case_error_, abs=0.02)
-        assert verify(weighted, X, y, sample_weight=weights).valid
-
-
 @pytest.mark.parametrize("model", WITH_ITERATIONS, ids=named)
 class TestIterations:
     def test_the_history_is_that_of_the_bounds(self, model, noise):
@@ -204,24 +189,3 @@ def test_a_failed_fit_leaves_the_old_model_whole(model, noise):
         fitted.fit(np.full((40, 7), np.nan), y)
     assert fitted.n_features_in_ == 60
     np.testing.assert_array_equal(fitted.predict(X), before)
-
-
-@pytest.mark.parametrize("model", WITH_RULES, ids=named)
-def test_too_few_samples_for_a_named_rule_are_refused(model, noise):
-    X, y = noise
-    weights = np.where(np.arange(40) == 0, 1e6, 1.0)
-    weighted = clone(model).set_params(radius="bootstrap")
-    with pytest.raises(ValueError, match=r"needs at least 3 samples .* use a number as radius"):
-        weighted.fit(X, y, sample_weight=weights)
-
-
-def test_members_do_not_depend_on_whether_their_average_is_certified(noise):
-    """Their radii are drawn with the seed of the estimator, and not with that of the certified set."""
-    X, y = noise
-    X = X + 3.0 * y[:, None] * (np.arange(60) < 5)  # so that members have something to learn
-    drawn = MinimaxRiskClassifier(radius="bootstrap", confidence=0.5, n_bootstrap=40, random_state=7)
-    model = MinimaxRiskEnsembleClassifier(drawn, n_estimators=8, subsample=0.5, random_state=0, certify=True)
-    with_proof, without = (clone(model).set_params(certify=certify).fit(X, y) for certify in (True, False))
-    assert with_proof.n_features_selected_ > 0
-    for one, other in zip(with_proof.members_, without.members_, strict=True):
-        np.testing.assert_array_equal(one.full_coef, other.full_coef)

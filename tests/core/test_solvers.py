@@ -161,7 +161,7 @@ def test_a_long_linear_program_is_stopped_between_two_pivots():
     assert not model.converged_
     assert (model.worst_case_error_, model.n_features_selected_) == (0.5, 0)
     assert (model.worst_case_errors_.tolist(), model.subset_sizes_.tolist()) == ([0.5], [0])
-    assert len(list(model.staged_predict_proba(X))) == model.n_iter_ == 1
+    assert len(model.stages_) == model.n_iter_ == 1
     assert verify(model, X, y).valid
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 
 from minimaxrisk import MinimaxRiskClassifier, MinimaxRiskSelector
@@ -72,20 +70,6 @@ def test_same_seed_same_bits_whatever_the_number_of_processes(wide):
     assert (one.selection_frequencies_ != other.selection_frequencies_).any()
 
 
-def test_kinds_of_input(wide):
-    X, y = wide
-    X = np.where(np.abs(X) > 0.5, X, 0.0)
-    dense = stable(threshold=0.8).fit(X, y)
-    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(300)])
-    named = stable(threshold=0.8).set_output(transform="pandas").fit(frame, y)
-    same_result(dense, named)
-    assert named.transform(frame).columns.tolist() == frame.columns[dense.get_support()].tolist()
-    for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_matrix):
-        other = stable(threshold=0.8).fit(kind(X), y)
-        # One of the halves may end at another vertex.
-        np.testing.assert_allclose(other.selection_frequencies_, dense.selection_frequencies_, atol=0.26)
-
-
 def test_weights_go_with_the_rows_and_zero_is_no_row(wide):
     X, y = wide
     weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0 + np.arange(40) % 3)
@@ -95,45 +79,7 @@ def test_weights_go_with_the_rows_and_zero_is_no_row(wide):
     assert (selector.selection_frequencies_ != stable().fit(X[used], y[used]).selection_frequencies_).any()
 
 
-def test_a_fit_without_stability_forgets_the_frequencies(wide):
-    selector = stable().fit(*wide)
-    selector.set_params(stability=False).fit(*wide)
-    assert not hasattr(selector, "selection_frequencies_")
-    assert not hasattr(selector, "threshold_")
-    np.testing.assert_array_equal(selector.get_support(indices=True), selector.estimator_.selected_features_)
-
-
-def test_a_failed_fit_leaves_the_old_selection(wide):
-    X, y = wide
-    selector = stable().fit(X, y)
-    before = selector.get_support()
-    with pytest.raises(ValueError, match="2 classes"):
-        selector.fit(X[:, :5], np.zeros(40))
-    np.testing.assert_array_equal(selector.get_support(), before)
-
-
 # ---- mistakes
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"threshold": 0.5},
-            r"The 'threshold' parameter .* in the range \(0.5, 1.0\]. Got 0.5",
-        ),
-        ({"threshold": 1.01}, "The 'threshold' parameter"),
-        ({"threshold": "high"}, "The 'threshold' parameter"),
-        ({"n_subsamples": 0}, r"The 'n_subsamples' parameter .* in the range \[2, inf\). Got 0"),
-        ({"n_subsamples": 10.0}, "The 'n_subsamples' parameter"),
-        ({"stability": "yes"}, "The 'stability' parameter .* must be .*bool"),
-        ({"n_jobs": 1.5}, "The 'n_jobs' parameter"),
-        ({"random_state": "seed"}, "The 'random_state' parameter"),
-    ],
-)
-def test_parameters(parameters, message, wide):
-    with pytest.raises(ValueError, match=message):
-        stable(**parameters).fit(*wide)
 
 
 def test_a_class_with_one_sample_is_in_every_half(wide):
@@ -155,11 +101,3 @@ def test_strong_columns_are_found_and_hardly_any_others():
         assert frequencies.mean() >= 0.9
         assert frequencies.min() >= 0.6
         assert len(set(selector.get_support(indices=True)) - set(data.informative)) <= 2
-
-
-@pytest.mark.filterwarnings("ignore:no column was selected:UserWarning")
-def test_pure_noise_selects_next_to_nothing():
-    for seed in range(3):
-        data = study(60, 300, n_informative=0, random_state=seed)
-        selector = stable(max_features=10, n_subsamples=10).fit(data.data, data.target)
-        assert selector.get_support().sum() <= 2

@@ -13,7 +13,7 @@ from minimaxrisk.matrices.matrix import MatrixHints
 from minimaxrisk.matrices.moments import make_coding
 from minimaxrisk.samples.instances import distinct_instances
 from minimaxrisk.samples.validation import TrainingData
-from minimaxrisk.uncertainty import moments, rules
+from minimaxrisk.uncertainty import rules
 from minimaxrisk.uncertainty.moments import (
     broken_assumptions,
     deviation_of_phi,
@@ -21,12 +21,10 @@ from minimaxrisk.uncertainty.moments import (
     mean_of_phi,
     moment_sample,
     signed_moments,
-    student_factor,
 )
 from minimaxrisk.uncertainty.radius import (
     SMALLEST_RADIUS,
     frequency_radii,
-    multiples_of_standard_errors,
     union_bound_tail,
 )
 from minimaxrisk.uncertainty.rules import (
@@ -69,16 +67,6 @@ def union_factors(sample, level):
     return sample.student_factors(union_bound_tail(sample, level))
 
 
-def test_students_factor():
-    assert student_factor(0.01, 12.0, 10.0, 7.0) == pytest.approx(stats.t.isf(0.01, 7) * np.sqrt(1.2))
-    assert student_factor(0.01, 2.5, 0.5, 7.0) == pytest.approx(stats.t.isf(0.01, 7) * np.sqrt(5.0))
-    for left in (0.0, -1.0, np.nan):
-        with pytest.raises(
-            ValueError, match=r"named radius rule needs at least 3 .* worth 2.46 samples.* use a number"
-        ):
-            student_factor(0.01, 2.456, left, 7.0)
-
-
 def test_the_union_bound_counts_what_varies(sample):
     n_varying = 5 * len(sample.tau)  # neither the intercept nor the constant
     assert union_bound_tail(sample, 0.8) == pytest.approx(0.2 / (2 * n_varying), rel=1e-12)
@@ -99,20 +87,9 @@ def test_a_block_of_one_class_is_known_by_its_samples(data):
     found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
     np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
     assert found.factor == found.factors[0]
-    assert found.in_words == f"radii of {found.factors[2]:.2f} to {found.factors[0]:.2f} standard errors"
     standard_errors = sample.sigma[:, 1:6] / np.sqrt(N)
     np.testing.assert_allclose(found.lam[:, 1:6], found.factors[:, None] * standard_errors, rtol=1e-12)
     assert found.remarks[-1].startswith("2 of 3 classes have fewer than 8 samples")
-
-
-def test_multiples_of_standard_errors(sample):
-    lam = multiples_of_standard_errors(sample, 1.5)
-    expected = np.maximum(1.5 * sample.sigma / np.sqrt(N), SMALLEST_RADIUS)
-    np.testing.assert_allclose(lam, expected, rtol=1e-15)
-    assert (lam[:, 6] == SMALLEST_RADIUS).all()
-    own = multiples_of_standard_errors(sample, 1.5, intercept_level=0.99)
-    np.testing.assert_array_equal(own[:, 0], frequency_radii(sample, 0.99))
-    np.testing.assert_array_equal(own[:, 1:], lam[:, 1:])
 
 
 def frequencies(prior, n, *, n_blocks, noise=None):
@@ -184,18 +161,6 @@ def test_moments_of_other_labels_lose_no_digits(data):
     np.testing.assert_allclose(sigma[1, 0], Z.std(axis=0), rtol=1e-9)
 
 
-def test_a_feature_that_is_the_label_does_not_vary_by_rounding(data):
-    """For some of these weights the square of its mean is larger than the mean of its square."""
-    X, labels = data
-    X, coding = np.column_stack([np.where(labels == 0, 1.0, -1.0), X]), make_coding("signed", 2)
-    for seed in range(10):
-        weights = np.random.default_rng(seed).random(N)
-        instances = distinct_instances(TrainingData(X, np.arange(2), labels, weights))
-        features, *_ = features_in(X, instances, standardize=False, fit_intercept=False)
-        _, sigma = signed_moments(features, instances.weights, [instances.p_hat], coding)
-        assert 0.0 <= sigma[0, 0, 0] < 1e-14
-
-
 def test_groups_have_the_moments_of_their_means(data):
     X, labels = data
     rows = np.repeat(np.arange(N), np.arange(N) % 3 + 1)
@@ -217,14 +182,6 @@ def test_groups_have_the_moments_of_their_means(data):
 
 
 # ---- rules
-
-
-def test_without_draws_radii_are_those_of_the_union_bound(sample):
-    found = MultiplierBootstrap(0.9, 0, 0).radii(sample)
-    np.testing.assert_allclose(found.factors, union_factors(sample, 0.91), rtol=1e-12)
-    expected = multiples_of_standard_errors(sample, found.factors, intercept_level=0.99)
-    np.testing.assert_allclose(found.lam, expected, rtol=1e-12)
-    assert found.remarks == ()
 
 
 def test_given_radii(data):
@@ -320,29 +277,6 @@ def test_labellings_share_their_draws(data, monkeypatch):
         np.testing.assert_allclose(rule.sharing(sample).shared.cosines(other), expected, rtol=1e-10)
 
 
-def test_the_bootstrap_where_the_draws_tell(data, monkeypatch):
-    """From eight samples on, and where a draw is surely above the quantile: the 29th at 90%."""
-    X = data[0]
-    monkeypatch.setattr(
-        MultiplierBootstrap, "_cosines", lambda rule, _: np.linspace(0.0, 0.1, rule.n_draws)[:, None]
-    )
-    for n, is_told in ((8, False), (9, True)):  # the mean takes a dimension
-        sample = sample_of(X[:n], np.arange(n) % 2, fit_intercept=False)
-        found = MultiplierBootstrap(0.9, 100, 0).radii(sample)
-        assert (found.factor < union_factors(sample, 0.9)[0]) == is_told
-    for n_draws, is_told in ((28, False), (29, True)):
-        found = MultiplierBootstrap(0.9, n_draws, 0).radii(sample)
-        assert (found.factor < union_factors(sample, 0.9)[0]) == is_told
-    tail = stats.t.sf(0.1 * np.sqrt(7.0) / np.sqrt(0.99), 7)
-    np.testing.assert_allclose(found.factors, sample.student_factors(tail), rtol=1e-12)
-    np.testing.assert_array_equal(found.lam, multiples_of_standard_errors(sample, found.factors))
-    whole = sample_of(X, np.arange(N) % 2)
-    found = MultiplierBootstrap(0.9, 100, 0).radii(whole)
-    np.testing.assert_allclose(
-        found.lam, multiples_of_standard_errors(whole, found.factors, intercept_level=0.99), rtol=1e-12
-    )
-
-
 def test_small_classes_have_the_union_bound_and_their_share_of_the_level(monkeypatch):
     """Of 7, 10 and 13 samples: a third of what may be missed is that of the first."""
     labels = np.repeat([0, 1, 2], [7, 10, 13])
@@ -374,15 +308,3 @@ def test_features_that_stand_still_within_a_class():
         assert features_that_stand_still(sample_of(X, labels, **options)) == 3
     (told, *_) = broken_assumptions(sample_of(X, labels), 0.1)
     assert told.startswith("3 features do not vary within a class")
-
-
-def test_skewness_that_matters(sample, monkeypatch):
-    """Misses are cosh(gamma z^6/s^3 / (3 sqrt n)) times as frequent: a remark from half as many more on."""
-    tail, n = 0.001, sample.n_of_blocks
-    exponents = stats.norm.isf(tail) ** 6 / sample.student_factors(tail) ** 3 / (3.0 * np.sqrt(n))
-    most = np.arccosh(1.5) / exponents.max()
-    for gamma, is_told in ((1.001 * most, True), (0.999 * most, False), (1e6, True)):
-        monkeypatch.setattr(moments, "typical_skewness", lambda of, gamma=gamma: gamma)
-        told = [one for one in broken_assumptions(sample, tail) if one.startswith("the features")]
-        start = f"the features are too skewed for {n[exponents.argmax()]:.0f} samples"
-        assert [remark.startswith(start) for remark in told] == [True] * is_told

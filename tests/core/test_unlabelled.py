@@ -116,11 +116,3 @@ def test_unlabelled_instances_do_not_change_the_estimates(wide):
     assert same.worst_case_error_ == alone.worst_case_error_
     bounds = worst_case(joined, X, y, X_unlabeled=3.0 * X[::-1] + 1.0, rule="randomized")
     assert bounds.upper == pytest.approx(joined.worst_case_error_, abs=1e-6)
-
-
-def test_unlabelled_instances_must_have_the_same_columns(wide):
-    X, y = wide
-    with pytest.raises(ValueError, match="X_unlabeled does not match X: X has 299 features"):
-        MinimaxRiskClassifier().fit(X, y, X_unlabeled=X[:, :-1])
-    with pytest.raises(ValueError, match=r"X_unlabeled does not match X: Input X contains NaN"):
-        MinimaxRiskClassifier().fit(X, y, X_unlabeled=np.full((1, 300), np.nan))

@@ -107,15 +107,6 @@ def test_sparse_columns_far_from_zero_are_certified(offset):
         )
 
 
-def test_worst_cases_say_what_is_wrong(wide):
-    X, y = wide
-    model = MinimaxRiskClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="rule must be"):
-        worst_case(model, X, y, rule="best")
-    with pytest.raises(ValueError, match="y must hold"):
-        worst_case(model, X, np.where(y == "alpha", "omega", y))
-
-
 # What the solver did on its way: no data can confirm it, and no claim rests on it.
 HISTORY = {"converged_", "history_", "n_passes_", "solver_"}
 # Checked as the data come in, with scikit-learn's own errors.

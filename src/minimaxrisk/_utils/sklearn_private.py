@@ -18,16 +18,6 @@ from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
 from sklearn.utils.validation import has_fit_parameter
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback import with_callbacks as _with_callbacks
-except ImportError:  # scikit-learn before 1.9
-    _with_callbacks = None
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Replaces the mixin, which older releases of scikit-learn do not have."""
-
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -37,12 +27,6 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Me
         prefer_skip_nested_validation=prefer_skip_nested_validation
     )
     return decorate
-
-
-def with_callbacks(method: Method) -> Method:
-    """scikit-learn's decorator of a ``fit`` that calls callbacks, where it has one."""
-    decorated: Method = method if _with_callbacks is None else _with_callbacks(method)
-    return decorated
 
 
 # Packages of scikit-learn that adapt it to other array libraries, which they import.
@@ -124,7 +108,6 @@ def _routes_groups(estimator: Any) -> bool:
 
 __all__ = [
     "ARRAY_ADAPTERS",
-    "CallbackSupportMixin",
     "HasMethods",
     "Interval",
     "StrOptions",
@@ -138,6 +121,5 @@ __all__ = [
     "own_parts",
     "safe_indexing",
     "steps_of",
-    "with_callbacks",
     "without_array_adapters",
 ]

@@ -32,11 +32,11 @@ from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
 from minimaxrisk.analysis.intervals import Estimate, area_under_curve, class_rates, mixture, share
 from minimaxrisk.estimators.prediction_sets import has_scores, scores_of
 from minimaxrisk.guarantees.certified import SETS, Estimator, can
-from minimaxrisk.guarantees.counting import one_of_each
 from minimaxrisk.guarantees.error_bound import checked_prevalence
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
 from minimaxrisk.guarantees.verification import was_fitted_on
 from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.independent_units import one_of_each
 from minimaxrisk.samples.labels import check_labels
 
 # The seed by which one sample of each group is drawn.

@@ -8,17 +8,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from minimaxrisk import solvers
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.arrays import IntArray, answer, to_numpy
-from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
+from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.engines.dispatch import approach_minimax_risks, problems_at_a_time, solve_minimax_risk
 from minimaxrisk.engines.solution import (
     Bounds,
-    EngineSettings,
     IterationRecord,
     Monitor,
     Solution,
@@ -45,7 +43,6 @@ from minimaxrisk.problem.pose import PosedBox
 from minimaxrisk.problem.problem import Box
 from minimaxrisk.problem.rule import LinearRule
 from minimaxrisk.problem.sets import BOX
-from minimaxrisk.samples.columns import check_new_data
 from minimaxrisk.samples.validation import TrainingData
 
 
@@ -207,8 +204,8 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         ``n_features`` of every record of ``history_``; for constraint generation the sizes of the paper's
         subsets :math:`\mathcal{J}`, counted as components of Phi.
     stages_ : list of LinearRule
-        The rules of the iterations of constraint generation, whose probabilities ``staged_predict_proba``
-        gives; for the interior point and first-order the last one alone.
+        The rules of the iterations of constraint generation; for the interior point and first-order the last
+        one alone.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -333,7 +330,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         self.callback = callback
 
     @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None, groups: Any = None
     ) -> Self:
@@ -382,14 +378,11 @@ class MinimaxRiskClassifier(CertifiedClassifier):
         """
         return self._learn(X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled, groups=groups)
 
-    def _engine_settings(self, n_features: int) -> EngineSettings:
-        return engine_settings_of(self, n_features)
-
     def _problems_at_a_time(self, problem: Box) -> int:
-        return problems_at_a_time(problem, self._engine_settings(self.n_features_in_))
+        return problems_at_a_time(problem, engine_settings_of(self, self.n_features_in_))
 
     def _bounds(self, problems: Sequence[Box], enough: StoppingRule) -> list[Bounds]:
-        found = approach_minimax_risks(problems, self._engine_settings(self.n_features_in_), enough)
+        found = approach_minimax_risks(problems, engine_settings_of(self, self.n_features_in_), enough)
         return [each.bounds for each in found]
 
     def _check(self, data: TrainingData, checked: Any, parameters: Any) -> None:
@@ -398,11 +391,11 @@ class MinimaxRiskClassifier(CertifiedClassifier):
                 "X_unlabeled must be None with marginal='empirical', where the adversary cannot move mass to "
                 "other instances; use marginal='free'."
             )
-        self._engine_settings(checked.n_features_in_)  # refused before any work
+        engine_settings_of(self, checked.n_features_in_)  # refused before any work
         warn_about_work(data, self.coding, self.copy)
 
     def _solved(self, posed: PosedBox, data: TrainingData, parameters: Any, monitor: Monitor) -> Solution:
-        return solve_minimax_risk(posed.problem, self._engine_settings(data.X.shape[1]), monitor)
+        return solve_minimax_risk(posed.problem, engine_settings_of(self, data.X.shape[1]), monitor)
 
     def _predicted(self, X: Any) -> np.ndarray:
         if self.deterministic:
@@ -419,24 +412,6 @@ class MinimaxRiskClassifier(CertifiedClassifier):
     def subset_sizes_(self) -> np.ndarray:
         """``n_features`` of every record of ``history_``; the sizes of the paper's subsets J."""
         return np.array([record["n_features"] for record in self.history_], dtype=np.intp)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """``predict_proba`` of the rules in ``stages_``: for constraint generation one per iteration.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances.
-
-        Yields
-        ------
-        array of shape (n_samples, n_classes)
-            The probabilities of one stage.
-        """
-        check_is_fitted(self, "coef_")
-        X = check_new_data(self, X)
-        for stage in self.stages_:
-            yield answer(X, rule.probabilities(stage.scores(X), stage.threshold).T)
 
     def _fitted_rule(self) -> LinearRule:
         threshold = None if self._fitted_parameters.marginal == "empirical" else self.threshold_

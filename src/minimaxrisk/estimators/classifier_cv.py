@@ -35,11 +35,11 @@ from minimaxrisk.estimators.fit_support import (
     warn_about_lost_classes,
     warn_about_work,
 )
-from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
+from minimaxrisk.estimators.out_of_bag import calibration_weights
+from minimaxrisk.estimators.prediction import PredictionMixin, predicted_labels
 from minimaxrisk.exceptions import LargeFitWarning, UnderfitWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, CalibratedRule
 from minimaxrisk.guarantees.certified import CALIBRATED, CHOSEN_RADIUS, OTHER_LABELS, Certified, Claim
-from minimaxrisk.guarantees.counting import calibration_weights
 from minimaxrisk.guarantees.fitted_problem import data_for_fit
 from minimaxrisk.problem.pose import PosedBox, pose_by
 from minimaxrisk.problem.problem import Box
@@ -82,7 +82,7 @@ def check_radii(radii: Any) -> FloatArray:
 
 
 def solve_path(
-    model: Any,
+    model: MinimaxRiskClassifier,
     data: TrainingData,
     ascending: FloatArray,
     *,
@@ -134,8 +134,8 @@ class Sample:
         groups = None if self.groups is None else self.groups[rows]
         return Sample(take_rows(self.X, rows), self.y[rows], weights, groups)
 
-    def checked_by(self, estimator: Any) -> TrainingData:
-        """With the class weights of the estimator, a ``MinimaxRiskClassifier``."""
+    def checked_by(self, estimator: MinimaxRiskClassifier) -> TrainingData:
+        """With the class weights of the estimator."""
         weights, groups = self.weights, self.groups
         return data_for_fit(clone(estimator), estimator, self.X, self.y, sample_weight=weights, groups=groups)
 
@@ -153,7 +153,9 @@ def ascending_radii(radii: Any) -> FloatArray:
     return values
 
 
-def default_radii(estimator: Any, data: TrainingData, posed: PosedBox | None = None) -> FloatArray:
+def default_radii(
+    estimator: MinimaxRiskClassifier, data: TrainingData, posed: PosedBox | None = None
+) -> FloatArray:
     r"""Evenly spaced by ratio, up to a radius at which nothing is learned.
 
     If every instance has its labels with the same probability, no rule errs less than 1 - 1/K. That
@@ -209,7 +211,7 @@ class FoldOutcome:
 class LossOfRadii:
     """Losses and scores on a fold of models learned without it."""
 
-    estimator: Any
+    estimator: MinimaxRiskClassifier
     sample: Sample
     radii: FloatArray
     scoring: str | Callable[..., float] | None
@@ -231,7 +233,7 @@ class LossOfRadii:
 
     def _share_of_errors(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
         """By the class with the largest score, also where the classifier itself draws labels."""
-        return float(np.average(classes[predicted_classes(rule, on.X)] != on.y, weights=on.weights))
+        return float(np.average(predicted_labels(rule, classes, on.X) != on.y, weights=on.weights))
 
     def _minus_score(self, rule: LinearRule, classes: np.ndarray, on: Sample) -> float:
         model = clone(self.estimator).set_params(deterministic=True)
@@ -256,19 +258,6 @@ def decision_of_folds(
     return CalibratedDecision.fit(scores, data.labels, weights)
 
 
-def summary_of_folds(outcomes: list[FoldOutcome]) -> dict[str, Any]:
-    """What folds add to ``cv_results_``."""
-    losses = np.array([outcome.losses for outcome in outcomes])
-    spread = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.full(losses.shape[1], np.nan)
-    return {
-        "fold_losses": losses,
-        "mean_loss": losses.mean(axis=0),
-        "std_loss": spread,
-        "standard_error": spread / np.sqrt(len(losses)),
-        "n_features": np.array([outcome.n_features for outcome in outcomes]),
-    }
-
-
 def last_smallest(values: FloatArray) -> int:
     """Of equal ones the last: the larger radius, which selects fewer columns."""
     return int(np.flatnonzero(values <= values.min() + TIE)[-1])
@@ -281,7 +270,7 @@ def within_one_standard_error(mean: FloatArray, standard_error: FloatArray) -> i
 
 
 def n_features_at(
-    estimator: Any, data: TrainingData, radii: FloatArray, posed: PosedBox | None = None
+    estimator: MinimaxRiskClassifier, data: TrainingData, radii: FloatArray, posed: PosedBox | None = None
 ) -> IntArray:
     """How many columns the fit at each radius selects."""
     with suitable_threads(len(data.labels)):
@@ -291,7 +280,11 @@ def n_features_at(
 
 
 def radius_of_at_most(
-    n_wanted: int, estimator: Any, data: TrainingData, radii: FloatArray, n_features: IntArray
+    n_wanted: int,
+    estimator: MinimaxRiskClassifier,
+    data: TrainingData,
+    radii: FloatArray,
+    n_features: IntArray,
 ) -> float:
     """Of the radii with at most so many columns the one with the most, looked for between radii, too."""
     found = _most_within(n_wanted, n_features)
@@ -524,7 +517,8 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             folds = self._folds(data, codes)
             outcomes = self._outcomes(estimator, sample, radii, folds, self.scoring)
             results |= self._losses(folds, outcomes)
-            position = self._by_losses(results)
+            mean, error = results["mean_loss"], results["standard_error"]
+            position = last_smallest(mean) if self.rule == "best" else within_one_standard_error(mean, error)
             radius = float(radii[position])
         decision = decision_of_folds(folds, outcomes, position, data)
         fitted = estimator.set_params(radius=radius, callback=callback)
@@ -534,7 +528,7 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         if not is_silenced(UnderfitWarning):
             learned = sample.checked_by(fitted)
             rule = CalibratedRule([fitted._fitted_rule()], decision)
-            predicted = predicted_classes(rule, learned.X)
+            predicted = predicted_labels(rule, np.arange(len(learned.classes)), learned.X)
             warn_about_lost_classes(learned, predicted, self._remedies(fitted, learned), WHOSE)
         start_over(self, fitted)
         self.estimator_, self.decision_ = fitted, decision
@@ -577,7 +571,12 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
         return folds_of(self.cv, data, groups, self.random_state)
 
     def _outcomes(
-        self, estimator: Any, sample: Sample, radii: FloatArray, folds: list[Fold], scoring: Any
+        self,
+        estimator: MinimaxRiskClassifier,
+        sample: Sample,
+        radii: FloatArray,
+        folds: list[Fold],
+        scoring: Any,
     ) -> list[FoldOutcome]:
         if self.rule == "one-se" and len(folds) < 2:
             raise ValueError("rule='one-se' needs at least 2 folds; use more of them, or rule='best'.")
@@ -586,21 +585,23 @@ class MinimaxRiskClassifierCV(PredictionMixin, BaseEstimator, Certified):
             return parallel_map(loss, folds, n_jobs=self.n_jobs, progress=progress)
 
     def _losses(self, folds: list[Fold], outcomes: list[FoldOutcome]) -> dict[str, Any]:
-        found = summary_of_folds(outcomes)
-        unknown = np.flatnonzero(~np.isfinite(found["fold_losses"]).all(axis=1))
+        """Return what folds add to ``cv_results_``."""
+        losses = np.array([outcome.losses for outcome in outcomes])
+        unknown = np.flatnonzero(~np.isfinite(losses).all(axis=1))
         if len(unknown):
             raise ValueError(
                 f"scoring={self.scoring!r} is not a number on fold {unknown[0]}, which has "
                 f"{counted(len(folds[unknown[0]][1]), 'sample')}, perhaps of one class; use fewer folds, or "
                 "another scoring."
             )
-        return found
-
-    def _by_losses(self, results: dict[str, Any]) -> int:
-        """The position of the chosen radius."""
-        mean = results["mean_loss"]
-        best = self.rule == "best"
-        return last_smallest(mean) if best else within_one_standard_error(mean, results["standard_error"])
+        spread = losses.std(axis=0, ddof=1) if len(losses) > 1 else np.full(losses.shape[1], np.nan)
+        return {
+            "fold_losses": losses,
+            "mean_loss": losses.mean(axis=0),
+            "std_loss": spread,
+            "standard_error": spread / np.sqrt(len(losses)),
+            "n_features": np.array([outcome.n_features for outcome in outcomes]),
+        }
 
     def _deciding_rule(self) -> CalibratedRule:
         return CalibratedRule([self._fitted_rule()], self.decision_)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minimaxrisk._utils.arrays import FloatArray, IntArray, refuse_elsewhere
@@ -141,7 +140,11 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         refuse_elsewhere(X, "ClippedScaler")
         X = validate_data(self, readable(X), accept_sparse=["csc", "csr"], dtype=FLOATS, reset=False)
         if sparse.issparse(X):
-            self._refuse_sparse_if_centred()
+            if self.centre_.any():
+                raise ValueError(
+                    "X must be dense, because the scaler was fitted on dense data and subtracts their "
+                    "medians, which sparse data do not allow. Fit it on sparse data, or pass X.toarray()."
+                )
             scaled = X.copy()
             with np.errstate(over="ignore"):  # beyond the largest number is beyond the limit
                 values = X.data / self.scale_[_columns_of_entries(X)]
@@ -153,42 +156,6 @@ class ClippedScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 values = _deviations(X[:, part], self.centre_[part]) / self.scale_[part]
             scaled[:, part] = np.clip(values, -self._limit, self._limit)
         return scaled
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Bring scaled columns back to their own units.
-
-        Clipped values come back as the limits in the units of the column, all others as they were, up to
-        rounding.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Columns as ``transform`` returns them.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-            The columns in their own units, dense or sparse as X is.
-        """
-        check_is_fitted(self)
-        X = check_array(X, accept_sparse=["csc", "csr"], dtype=FLOATS)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X must have the {self.n_features_in_} columns that were fitted, got {X.shape[1]}."
-            )
-        if sparse.issparse(X):
-            self._refuse_sparse_if_centred()
-            original = X.copy()
-            original.data = (X.data * self.scale_[_columns_of_entries(X)]).astype(X.dtype)
-            return original
-        return (X * self.scale_ + self.centre_).astype(X.dtype, copy=False)
-
-    def _refuse_sparse_if_centred(self) -> None:
-        if self.centre_.any():
-            raise ValueError(
-                "X must be dense, because the scaler was fitted on dense data and subtracts their medians, "
-                "which sparse data do not allow. Fit it on sparse data, or pass X.toarray()."
-            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

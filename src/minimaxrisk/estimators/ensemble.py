@@ -29,6 +29,7 @@ from minimaxrisk.engines.solution import EngineSettings, Monitor, StoppingRule
 from minimaxrisk.estimators.ball_member import BallFitter, is_curved, is_quick
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.estimators.fit_support import engine_settings_of, radius_seed_of, warn_about_work
+from minimaxrisk.estimators.out_of_bag import OutOfBag, ball_weight, out_of_bag, out_of_bag_scores
 from minimaxrisk.estimators.skeleton import CertifiedClassifier
 from minimaxrisk.exceptions import OutOfBagWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision, CalibratedRule
@@ -45,7 +46,6 @@ from minimaxrisk.guarantees.certified import (
     Claim,
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
-from minimaxrisk.guarantees.counting import OutOfBag, ball_weight, out_of_bag, out_of_bag_scores
 from minimaxrisk.guarantees.fitted_problem import loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
@@ -319,8 +319,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         learn = RulesFromRows(
             posed,
             data,
-            estimator.standardize,
-            estimator.copy,
+            estimator,
             radius_rule_of(estimator, radius_seed_of(estimator)),
             replace(settings, gap_tol=self.gap_tol, first_order_gap_tol=self.gap_tol, is_gap_given=True),
         )
@@ -350,7 +349,12 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         self.estimator_, self.coding_ = parameters, posed.problem.coding.name
         self.members_, self.in_bag_ = fitted.members, solved.in_bag
         self.ball_, self.ball_weight_, self.rbf_ball_ = fitted.ball, fitted.ball_weight, solved.rbf_ball
-        self._store_use(fitted, posed)
+        scale = posed.problem.scale
+        self.selected_features_ = fitted.selected
+        self.n_features_selected_ = len(self.selected_features_)
+        use = scale.for_columns(fitted.use_of_components(scale))
+        self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
+        self.selection_frequencies_ = fitted.selection_frequencies(self.n_features_in_)
         for name, value in vars(solved.judged).items():
             setattr(self, f"{name}_", value)
         if solved.worst is not None:
@@ -413,14 +417,6 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         fitter = BallFitter(posed, data, units, standardize, self.subsample, self.gap_tol)
         return [fitter.linear(random)], [fitter.curved(random)] if is_curved(posed) else []
 
-    def _store_use(self, fitted: AverageRule, posed: PosedBox) -> None:
-        scale = posed.problem.scale
-        self.selected_features_ = fitted.selected
-        self.n_features_selected_ = len(self.selected_features_)
-        use = scale.for_columns(fitted.use_of_components(scale))
-        self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
-        self.selection_frequencies_ = fitted.selection_frequencies(self.n_features_in_)
-
 
 @dataclass(frozen=True)
 class _Average:
@@ -441,8 +437,7 @@ class RulesFromRows:
 
     whole: PosedBox
     data: TrainingData
-    standardize: bool
-    copy: bool | str
+    estimator: MinimaxRiskClassifier  # not fitted: the parameters
     radius_rule: RadiusRule
     settings: EngineSettings
 
@@ -454,14 +449,7 @@ class RulesFromRows:
     def __call__(self, parts: Sequence[IntArray]) -> list[tuple[LinearRule, float]]:
         """Each with the gap at which a limit of the solver ended it, or zero."""
         with suitable_threads(len(self.data.labels)):
-            posed = pose_parts(
-                self.whole,
-                self.data,
-                parts,
-                rule=self.radius_rule,
-                standardize=self.standardize,
-                copy=self.copy,
-            )
+            posed = pose_parts(self.whole, self.estimator, self.data, parts, self.radius_rule)
             problems = [each.problem for each in posed]
             return [
                 (LinearRule.of_problem(_without_small(mu, problem.scale.n_leading), problem), gap)

@@ -21,7 +21,7 @@ from minimaxrisk._utils.arrays import IntArray, is_foreign
 from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import memory_short_of
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.stored_tables import Table, as_table
+from minimaxrisk._utils.stored_tables import as_table
 from minimaxrisk.engines.cost import RATES, as_duration, demands_of_sizes
 from minimaxrisk.engines.solution import EngineSettings, IterationRecord, Monitor
 from minimaxrisk.exceptions import (
@@ -145,43 +145,11 @@ def start_over(estimator: Any, checked: Any) -> None:
 logger = logging.getLogger("minimaxrisk")
 
 Listener = Callable[[IterationRecord], object]
+# Seconds below which nobody asks how many are left.
+FEW_SECONDS = 2.0
 
 
-class CallbackBridge:
-    """Tells scikit-learn's callbacks about iterations; does nothing where there are none.
-
-    An engine reports an iteration when it ends. The task of the next one is opened at once, and
-    ``close`` ends the task that turned out not to be needed.
-    """
-
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
-        self._estimator = estimator
-        self._root = self._task = None
-        # An estimator inside another one belongs to the tasks of that one, whose callbacks may look at them.
-        if getattr(estimator, "_skl_callbacks", ()) or "_parent_callback_ctx" in vars(estimator):
-            self._root = estimator._init_callback_context(max_subtasks=None)
-            self._root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-            self._task = self._next_task()
-
-    def __call__(self, record: IterationRecord) -> bool:
-        if self._task is None:
-            return False
-        stop = self._task.call_on_fit_task_end(estimator=self._estimator)
-        self._task = self._next_task()
-        return bool(stop)
-
-    def close(self) -> None:
-        if self._root is not None and self._task is not None:
-            self._task.call_on_fit_task_end(estimator=self._estimator)
-            self._root.call_on_fit_task_end(estimator=self._estimator)
-
-    def _next_task(self) -> Any:
-        assert self._root is not None
-        task = self._root.subcontext(task_name="iteration")
-        return task.call_on_fit_task_begin(estimator=self._estimator)
-
-
-def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, is_logged: bool) -> Monitor:
+def make_monitor(callback: Listener | None, *, is_logged: bool) -> Monitor:
     """Tell everyone who listens."""
 
     def monitor(record: IterationRecord) -> bool:
@@ -192,16 +160,9 @@ def make_monitor(bridge: CallbackBridge, callback: Listener | None, *, is_logged
                 f"{time_left(record)}",
                 record,
             )
-        stop = bridge(record)
-        if callback is not None:
-            stop = bool(callback(record)) or stop
-        return stop
+        return callback is not None and bool(callback(record))
 
     return monitor
-
-
-# Seconds below which nobody asks how many are left.
-FEW_SECONDS = 2.0
 
 
 def time_left(record: IterationRecord) -> str:
@@ -256,10 +217,9 @@ def warn_about_work(data: TrainingData, coding: str, copy: bool | str) -> None:
         seconds, n_bytes = seconds + demands.seconds, n_bytes + demands.n_bytes
     size = f"a fit of {X.shape[0]} x {X.shape[1]} entries"
     if seconds > LONG:
-        quicker = "" if copies else _quicker(X)
         warn(
             f"{size} takes about {as_duration(seconds)} on one core, with some {n_passes} passes over X. A "
-            f"larger radius or gap_tol takes fewer of them{quicker}; max_seconds of the solver or a callback "
+            f"larger radius or gap_tol takes fewer of them; max_seconds of the solver or a callback "
             "ends the fit with the bounds that it has.",
             LargeFitWarning,
         )
@@ -294,12 +254,3 @@ def _seconds_of_pass(X: Any, *, is_copied: bool) -> float:
     is_cached = memory_short_of(n_bytes) is None
     seconds = size / (ENTRIES_IN_CHUNKS if stored.is_in_chunks else ENTRIES_IN_MEMORY)
     return seconds if is_cached else max(seconds, n_bytes / BYTES_FROM_DISK)
-
-
-def _quicker(X: Any) -> str:
-    """What would make a pass shorter."""
-    if not isinstance(X, Table):
-        return ""
-    if X.stored.is_on_disk:
-        return ", copy=True reads X once if memory allows it"
-    return ", float32 in place of float64 makes each pass faster" if X.dtype == np.float64 else ""

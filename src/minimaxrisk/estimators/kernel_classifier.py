@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from minimaxrisk._utils import choices
 from minimaxrisk._utils.arguments import parameters_by_keyword
 from minimaxrisk._utils.notices import warn
-from minimaxrisk._utils.sklearn_private import Interval, fit_context, with_callbacks
+from minimaxrisk._utils.sklearn_private import Interval, fit_context
 from minimaxrisk.engines.ball import solve_ball
 from minimaxrisk.engines.solution import (
     SMALLEST_GAP,
@@ -211,7 +211,6 @@ class MinimaxRiskKernelClassifier(CertifiedClassifier):
         self.callback = callback
 
     @fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn the rule.
 

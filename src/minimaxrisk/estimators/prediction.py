@@ -166,16 +166,12 @@ def _log_probabilities(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -
         return np.log(probabilities)
 
 
-def predicted_classes(rule: DecidingRule, X: DataMatrix) -> IntArray:
-    """The position of the class that ``rule`` gives to each row of validated instances."""
+def predicted_labels(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -> np.ndarray:
+    """Return the label that ``rule`` gives to each row of validated instances."""
     if is_dask_array(X):
         assert not isinstance(rule, KernelRule)  # refused before
-        return computed(_lazily(rule, np.empty(0), _positions, X))
-    return _positions(rule, np.empty(0), X)
-
-
-def _positions(rule: DecidingRule, classes: np.ndarray, X: DataMatrix) -> IntArray:
-    return arg_max(rule.scores(X))
+        return computed(_lazily(rule, classes, _labels, X))
+    return _labels(rule, classes, X)
 
 
 def draw_labels(probabilities: Any, random_state: Any, classes: np.ndarray) -> Any:

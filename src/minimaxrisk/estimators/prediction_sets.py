@@ -332,7 +332,7 @@ def left_out_scores(
     return LeftOutScores(scores, own, np.where(is_scored, weights, 0.0), fold, is_calibrated(model))
 
 
-def out_of_bag_scores(model: Any) -> FloatArray | None:
+def out_of_bag_scores(model: Estimator) -> FloatArray | None:
     """Return calibrated scores by members of an ensemble that did not see a sample (n x K), NaN if all did.
 
     None for other models, and for ensembles behind steps that may have looked at the labels.
@@ -343,7 +343,7 @@ def out_of_bag_scores(model: Any) -> FloatArray | None:
     return np.asarray(np.log(ensemble.oob_proba_))
 
 
-def is_calibrated(model: Any) -> bool:
+def is_calibrated(model: Estimator) -> bool:
     """Whether the last step of a model calibrates itself."""
     return can(steps_of(model)[-1], CALIBRATED)
 
@@ -355,7 +355,7 @@ def decision_scores(model: Any, X: Any) -> FloatArray:
     return scores_of(model, X)
 
 
-def has_scores(model: Any) -> bool:
+def has_scores(model: Estimator) -> bool:
     """Whether a fitted classifier has ``decision_function`` or ``predict_proba``."""
     return any(hasattr(model, name) for name in SCORES)
 

@@ -30,7 +30,11 @@ from minimaxrisk.samples.validation import TrainingData, check_training_data
 
 
 def selection_from_rows(
-    estimator: Any, data: TrainingData, max_features: int | None, more: Mapping[str, Any], rows: IntArray
+    estimator: Estimator,
+    data: TrainingData,
+    max_features: int | None,
+    more: Mapping[str, Any],
+    rows: IntArray,
 ) -> IntArray:
     """What the estimator selects from some of the rows; ``more`` goes to its fit, if it is not None."""
     own = {name: None if each is None else each[rows] for name, each in more.items()}
@@ -207,7 +211,7 @@ class MinimaxRiskSelector(Capable, SelectorMixin, BaseEstimator):
         return self
 
     def _halve(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+        self, estimator: Estimator, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[Callable[[IntArray], IntArray], list[IntArray]]:
         """The selection to run on each half, and the halves."""
         data = check_training_data(copy(self), X, y, sample_weight=sample_weight, groups=groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,11 +14,9 @@ from minimaxrisk._utils.dask_arrays import is_dask_array
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.interrupts import held_back
 from minimaxrisk._utils.notices import is_silenced, one_warning, warn
-from minimaxrisk._utils.sklearn_private import CallbackSupportMixin
 from minimaxrisk.engines.solution import Monitor, Solution
 from minimaxrisk.estimators.fit_support import (
     CURVED,
-    CallbackBridge,
     make_monitor,
     radius_seed_of,
     start_over,
@@ -26,7 +25,7 @@ from minimaxrisk.estimators.fit_support import (
     warn_about_radius,
     warn_about_single_samples,
 )
-from minimaxrisk.estimators.prediction import PredictionMixin, predicted_classes
+from minimaxrisk.estimators.prediction import PredictionMixin, predicted_labels
 from minimaxrisk.exceptions import UnderfitWarning
 from minimaxrisk.guarantees.certified import DASK, ELSEWHERE, Certified, can
 from minimaxrisk.guarantees.fitted_problem import coverage_of, data_for_fit
@@ -34,7 +33,7 @@ from minimaxrisk.problem.sets import Posed
 from minimaxrisk.samples.validation import TrainingData
 
 
-class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, Certified):
+class CertifiedClassifier(PredictionMixin, BaseEstimator, Certified):
     """A minimax risk classifier whose ``fit`` is the skeleton; it fills in how to solve and store.
 
     Its bounds are over an uncertainty set, which it describes, and warnings tell what the radii and the
@@ -92,16 +91,13 @@ class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, 
         parameters, checked = self._parameters_of_fit(), copy(self)
         data = data_for_fit(checked, parameters, X, y, **more)
         self._check(data, checked, parameters)
-        bridge = CallbackBridge(self, X, y)
-        callback = getattr(self, "callback", None)
-        monitor = make_monitor(bridge, callback, is_logged=bool(self.verbose))
+        monitor = make_monitor(getattr(self, "callback", None), is_logged=bool(self.verbose))
         with suitable_threads(len(data.labels)):
             # 2) pose
             posed = self._posed(data, parameters)
             # 3) solve. Solvers let interrupts through while they work, and what they have found is stored.
             with held_back():
                 solved = self._solved(posed, data, parameters, monitor)
-                bridge.close()
                 # 4) store
                 start_over(self, checked)
                 self.classes_ = data.classes
@@ -111,7 +107,7 @@ class CertifiedClassifier(CallbackSupportMixin, PredictionMixin, BaseEstimator, 
             # 5) warn
             if not is_silenced(UnderfitWarning):
                 if predicted is None:
-                    predicted = predicted_classes(self._deciding_rule(), data.X)
+                    predicted = predicted_labels(self._deciding_rule(), np.arange(len(data.classes)), data.X)
                 warn_about_lost_classes(data, predicted, self._remedies(data, parameters), self._whose)
             self._warn(posed, data, solved)
         return self

@@ -167,8 +167,3 @@ def _claims_of_affine_proof(model: Any, posed: PosedBox, objective: ExpectedLoss
     again = LinearRule.from_mu(-mu, None, problem.coding, problem.scale)
     yield "the intercept of worst_case_proof_", stored.intercept, again.intercept
     yield "worst_case_error_", model.worst_case_error_, min(1.0, upper_bound(problem, objective, mu))
-
-
-def comparable(values: Any) -> np.ndarray:
-    """NaN becomes -1, so that NaNs compare equal."""
-    return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-1.0)

@@ -1,17 +1,7 @@
 """An upper confidence bound on the error rate for new samples, from samples that were held out.
 
 Half of every class is held out, the same method is trained on the other half, and its errors are counted.
-Rounding gives one more test sample to half of the classes with an odd number of samples, drawn at random.
-Given the labels, the errors are independent, and the limits of ``limits.py`` are exact for every classifier
-and every distribution. A class with a single sample stays in the training half. Nothing is known about its
-error rate, so its samples count as misclassified.
-
-Groups, such as the measurements of a patient, are held out as a whole, and one sample of each is drawn and
-counted. In place of classes, groups are divided by the set of labels that they contain. With ``strata`` the
-division is by label and stratum.
-
-Each statement holds with the probability ``confidence`` on its own: the bound, the bound of each class, and
-each predictive value.
+``docs/learn/error_bound.md`` says how groups, strata and classes of a single sample are divided.
 """
 
 from __future__ import annotations
@@ -32,10 +22,10 @@ from minimaxrisk._utils.stored_tables import take_rows
 from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.guarantees.bound import Bound, ErrorBound
 from minimaxrisk.guarantees.certified import PROOF, Estimator, can, unwrapped
-from minimaxrisk.guarantees.counting import one_of_each
 from minimaxrisk.guarantees.limits import buehler_limit, clopper_pearson_limit, limit_of_mean_rate
 from minimaxrisk.samples.copies import reason_against_independence
 from minimaxrisk.samples.groups import codes_of_groups
+from minimaxrisk.samples.independent_units import one_of_each
 from minimaxrisk.samples.labels import check_labels
 from minimaxrisk.samples.parts import fit_on_rows, is_pairwise
 
@@ -233,8 +223,6 @@ def _kinds_of_units(unit: IntArray, labels: np.ndarray, strata: Any) -> IntArray
     if strata is not None:
         of_stratum = codes_of_groups(strata, len(labels), argument="strata")
         cell = cell * (int(of_stratum.max()) + 1) + of_stratum
-    if len(unit) == int(unit.max()) + 1:  # every sample is a unit
-        return np.asarray(np.unique(cell, return_inverse=True)[1][np.argsort(unit)], dtype=np.intp)
     cells: list[set[int]] = [set() for _ in range(int(unit.max()) + 1)]
     for i, k in zip(unit.tolist(), cell.tolist(), strict=True):
         cells[i].add(k)
@@ -340,20 +328,20 @@ def checked_prevalence(prevalence: Any, classes: list[Any]) -> dict[Any, float]:
     return {label: float(prevalence[label]) for label in ordered}
 
 
-def _unseen(classifier: Any, known: Iterable[Any]) -> tuple[Any, ...]:
+def _unseen(classifier: Estimator, known: Iterable[Any]) -> tuple[Any, ...]:
     """Return the classes of a fitted classifier that these data do not contain."""
     own = np.asarray(getattr(classifier, "classes_", ())).tolist()
     return tuple(label for label in own if label not in set(known))
 
 
-def _rule_of(model: Any) -> str:
+def _rule_of(model: Estimator) -> str:
     """Return whether the fitted model predicts a class, or draws it from ``predict_proba``."""
     inner = unwrapped(model)[0]
     last = inner._final() if can(inner, PROOF) else inner
     return "predict" if getattr(last, "deterministic", True) else "randomized"
 
 
-def _refuse_what_cannot_be_trained(classifier: Any) -> None:
+def _refuse_what_cannot_be_trained(classifier: Estimator) -> None:
     """A copy of it must learn from the samples that are not held out, and from nothing else."""
     parts = [classifier, *classifier.get_params(deep=True).values()]
     if any(type(part).__name__ == "FrozenEstimator" or str(part) == "prefit" for part in parts):

@@ -136,13 +136,10 @@ class FittedProblem:
     def posed_by_stored_radius(self) -> PosedBox:
         """The box with the radii of the fit, without looking for them again."""
         check_supported(self.model, "worst_case", BOX_OF_MEANS)
-        done, model, parameters = (
-            vars(self).get("posed_by_parameters"),
-            self.model,
-            self.model._parameters_of_set(),
-        )
+        done, model = vars(self).get("posed_by_parameters"), self.model
         if done is not None and done.radii.factor == model.radius_:
             return done
+        parameters = model._parameters_of_set()
         rule: RadiusRule = GivenRadii(model.lambda_, parameters.standardize)
         if not isinstance(parameters.radius, str) and model.radius_ is not None:
             rule = Multiple(model.radius_, moderation=parameters.moderation)

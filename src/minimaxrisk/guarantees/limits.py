@@ -1,27 +1,9 @@
-r"""Exact upper confidence limits of error rates.
+"""Exact upper confidence limits of error rates, derived in ``docs/learn/error_bound.md``.
 
-**One rate.** With k errors among n samples the limit of Clopper and Pearson is the rate at which k errors or
-fewer have probability ``1 - confidence``.
-
-**A sum of unequal trials.** In a stratified hold-out the m errors are independent, but each class has a rate
-of its own. Let p be the mean rate and S the number of errors. Hoeffding (1956, theorem 4) shows
-
-    P(S <= c) <= P(Binomial(m, p) <= c)   for c <= m p - 1.
-
-The limit u of Clopper and Pearson is therefore valid for p if u(c) >= (c + 1) / m for every c up to m - 2,
-and u = 1 from m - 1 errors on: if u(c) < p for such a c, then c <= m p - 1, and the probability of c errors
-or fewer is at most that of the binomial, which is below ``1 - confidence``. The first condition holds
-whenever ``confidence`` is at least 3/4; taking the maximum of both makes it hold always.
-
-**A weighted sum of rates.** Let v(e) = sum_k w_k e_k be the error rate where the classes have the shares w.
-Let T be v at the smoothed observed rates (k + 1/2) / (n + 1), and t its observed value. Buehler's limit
-
-    sup {v(e) : P_e(T <= t) > 1 - confidence}
-
-holds with probability ``confidence`` for all e, and no other limit that does not fall in T is smaller. The
-set of counts with T <= t contains all smaller counts, so its probability does not rise in any rate. On a box
-of rates the probability is therefore at most that of the lowest corner, and v at most that of the highest
-corner. Branch and bound with these two facts is rigorous wherever it stops.
+The limit of Clopper and Pearson is that of one rate. Hoeffding's theorem makes it a limit of the mean rate of
+unequal trials. Buehler's limit is that of a weighted sum of rates: branch and bound is rigorous wherever it
+stops, because on a box of rates the probability of the observed statistic is at most that of the lowest
+corner, and the sum at most that of the highest corner.
 
 References
 ----------

@@ -108,7 +108,7 @@ def verify(
     return fit.certificate
 
 
-def was_fitted_on(model: Any, X: Any, y: Any, groups: Any = None) -> bool:
+def was_fitted_on(model: Estimator, X: Any, y: Any, groups: Any = None) -> bool:
     """Whether these are the data of the fit, all of them in their order, by its proof.
 
     A model without a proof, or one of samples with weights, does not tell.

@@ -52,7 +52,10 @@ class KernelFunction:
             _refuse_vanishing(X, mean)
             origin = mean if parameters.kernel in WITHOUT_ORIGIN else None
         if gamma == "scale":
-            variance = _mean_variance(X)
+            if sparse.issparse(X):
+                variance = float(np.mean(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))))
+            else:
+                variance = float(np.mean(X.var(axis=0)))
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
         elif gamma == "auto":
             gamma = 1.0 / X.shape[1]
@@ -89,13 +92,6 @@ class KernelFunction:
                 "another kernel."
             )
         return products
-
-
-def _mean_variance(X: DataMatrix) -> float:
-    """Of the columns."""
-    if sparse.issparse(X):
-        return float(np.mean(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))))
-    return float(np.mean(X.var(axis=0)))
 
 
 def _refuse_vanishing(X: FloatArray, mean: FloatArray) -> None:

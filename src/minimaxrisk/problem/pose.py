@@ -174,38 +174,21 @@ def _with_radii(
 
 
 def pose_parts(
-    whole: PosedBox,
-    data: TrainingData,
-    parts: Sequence[IntArray],
-    *,
-    rule: RadiusRule,
-    standardize: bool,
-    copy: bool | str,
+    whole: PosedBox, parameters: Any, data: TrainingData, parts: Sequence[IntArray], rule: RadiusRule
 ) -> list[PosedBox]:
-    """What ``pose`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
+    """What ``pose_by`` makes of ``data.part(rows)``, to rounding, for the rows of each part.
 
-    ``whole`` is the problem of all rows, posed with the same choices but for the rule. Where the data can be
-    read in place (``MatrixHints.has_parts``), parts are not copied; others are posed anew.
+    ``whole`` is the problem of all rows by the same parameters. Where the data can be read in place
+    (``MatrixHints.has_parts``), parts are not copied; others are posed anew.
     """
-    problem = whole.problem
-    if not problem.features.matrix.hints.has_parts:
-        return [
-            pose(
-                data.part(rows),
-                coding=problem.coding.name,
-                rule=rule,
-                standardize=standardize,
-                fit_intercept=problem.scale.has_intercept,
-                copy=copy,
-                marginal_is_known=problem.marginal.is_known,
-            )
-            for rows in parts
-        ]
+    features = whole.problem.features
+    if not features.matrix.hints.has_parts:
+        return [pose_by(parameters, data.part(rows), rule) for rows in parts]
     without_values = replace(data, X=np.empty((len(data.labels), 0)))
     described = [whole.instances.of_part(without_values.part(rows), rows) for rows in parts]
     scaled = standardise_parts(
-        problem.features, [PartOfRows(present, own.p_hat) for own, present in described], centre=standardize
+        features,
+        [PartOfRows(present, own.p_hat) for own, present in described],
+        centre=parameters.standardize,
     )
-    return [
-        whole.like_this(features, own, rule) for features, (own, _) in zip(scaled, described, strict=True)
-    ]
+    return [whole.like_this(each, own, rule) for each, (own, _) in zip(scaled, described, strict=True)]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from minimaxrisk.matrices.scale import ColumnScale
 from minimaxrisk.matrices.standardised import Standardised
 from minimaxrisk.problem.objective import FREE, BayesError, Marginal, Objective
 from minimaxrisk.problem.rule import instance_thresholds
+
+if TYPE_CHECKING:
+    from minimaxrisk.problem.ball import Ball
 
 # Moments of columns at unit root mean square are computed to about this accuracy. Without it a
 # distribution exactly on the boundary would fall in or out of the set by rounding. It is little beside the
@@ -143,34 +146,10 @@ class Box:
         """phi(mu): the largest phi_i, or their mean where the masses of instances are known."""
         return self.marginal.largest_mean(instance_thresholds(self.scores_of(mu)))
 
-    def threshold_of_some(self, components: IntArray, values: FloatArray) -> float:
-        """phi of coefficients that are zero but for some components."""
-        return self.marginal.largest_mean(instance_thresholds(self.penalty_and_scores(components, values)[1]))
 
-
-class UncertaintySet(Protocol):
-    """What the bounds ask of a set of distributions: a ``Box`` of means, or a ``Ball``.
-
-    Coefficients come in the form that the set has: mu on the columns (B x d) for a box, A on the instances
-    (B x n) for a ball.
-    """
-
-    @property
-    def centre(self) -> FloatArray:
-        """The empirical distribution (K x n), which is inside."""
-        ...
-
-    def scores_of(self, mu: FloatArray, /) -> FloatArray:
-        """Scores of every class for every instance (K x n)."""
-        ...
-
-    def penalty_of(self, mu: FloatArray, /) -> float:
-        """The largest of ``-mu'E_w Phi`` over the set."""
-        ...
-
-    def share_inside(self, distribution: FloatArray, moments: Any = None, /) -> float:
-        """The largest share that a distribution may have in a mixture with the centre inside the set."""
-        ...
+# What the bounds ask of a set of distributions. Coefficients are mu on the columns for a box (B x d), and on
+# the instances for a ball (B x n).
+UncertaintySet: TypeAlias = "Box | Ball"
 
 
 def upper_bound(

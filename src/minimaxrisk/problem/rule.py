@@ -140,7 +140,8 @@ class LinearRule:
         shift, scale = problem.scale.at(inner)
         coef, sign = mu[:, is_feature] / scale, orientation(n_blocks)
         if phi is None and not problem.marginal.is_known:
-            phi = problem.threshold_of_some(components, values)
+            scores = problem.penalty_and_scores(components, values)[1]
+            phi = problem.marginal.largest_mean(instance_thresholds(scores))
         threshold = None if problem.marginal.is_known else phi
         # Adding 0.0 turns -0.0 into 0.0, which prints better.
         intercept = sign * (constant - coef @ shift) + 0.0
@@ -201,7 +202,7 @@ class AverageRule:
     @property
     def selected(self) -> IntArray:
         """The columns that any member uses."""
-        return np.unique(np.concatenate([member.columns for member in self.members]))
+        return _used_columns(self.members)
 
     def selection_frequencies(self, n_features: int) -> FloatArray:
         """Return the share of members that use each column."""
@@ -229,34 +230,21 @@ class AverageRule:
         ball = None if self.ball is None else self.ball.restricted_to(columns)
         return AverageRule(members, ball, self.ball_weight)
 
-    def probabilities_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
-        """h_b(y|x) of each member in turn, for every row of X (K x n)."""
-        columns = self.selected
-        used = columns_of(X, columns)  # once for all members, because reading sparse columns is slow
-        for member in self.members:
-            yield member.restricted_to(columns).probabilities(used)
-
     def probabilities(self, X: DataMatrix) -> FloatArray:
         """h(y|x) for every row of X (K x n)."""
         parts = [self._mean_probabilities(part) for _, part in some_rows_at_a_time(X, len(self.columns))]
         return np.concatenate(parts, axis=1)
 
     def _mean_probabilities(self, X: DataMatrix) -> FloatArray:
-        each = self.probabilities_of_members(X)
-        total = next(each)
-        for other in each:
-            total += other
-        mean = total / len(self.members)
+        each = (member.probabilities(used) for member, used in _on_used_columns(self.members, X))
+        mean = np.asarray(sum(each) / len(self.members))
         if self.ball is None:
             return mean
         return (1.0 - self.ball_weight) * mean + self.ball_weight * self.ball.probabilities(X)
 
     def use_of_components(self, scale: ColumnScale) -> FloatArray:
         """Sizes of the members' coefficients of the inner columns, on average (B x d)."""
-        total = np.zeros_like(self.members[0].to_mu(scale))
-        for member in self.members:
-            total += member.use_of_components(scale)
-        return total / len(self.members)
+        return np.asarray(sum(member.use_of_components(scale) for member in self.members) / len(self.members))
 
     def scores(self, X: DataMatrix) -> FloatArray:
         """What ``predict`` decides by: the probabilities themselves."""
@@ -272,7 +260,7 @@ class MeanOfScores:
     @property
     def columns(self) -> IntArray:
         """The columns that any member uses."""
-        return np.unique(np.concatenate([member.columns for member in self.members]))
+        return _used_columns(self.members)
 
     def restricted_to(self, columns: IntArray) -> MeanOfScores:
         """The same rule for a matrix that has these ascending columns alone."""
@@ -280,14 +268,24 @@ class MeanOfScores:
 
     def scores_of_members(self, X: DataMatrix) -> Iterator[FloatArray]:
         """Scores by each member in turn, for every row of X (K x n)."""
-        columns = self.columns
-        used = columns_of(X, columns)  # once for all members, because reading sparse columns is slow
-        for member in self.members:
-            yield member.restricted_to(columns).scores(used)
+        for member, used in _on_used_columns(self.members, X):
+            yield member.scores(used)
 
     def scores(self, X: DataMatrix) -> FloatArray:
         """Scores of every class for every row of X (K x n)."""
         return np.asarray(sum(self.scores_of_members(X)) / len(self.members))
+
+
+def _used_columns(members: Sequence[LinearRule]) -> IntArray:
+    return np.unique(np.concatenate([member.columns for member in members]))
+
+
+def _on_used_columns(members: Sequence[LinearRule], X: DataMatrix) -> Iterator[tuple[LinearRule, DataMatrix]]:
+    """Yield each member for the columns that any of them uses, and these columns."""
+    columns = _used_columns(members)
+    used = columns_of(X, columns)  # once for all members, because reading sparse columns is slow
+    for member in members:
+        yield member.restricted_to(columns), used
 
 
 @dataclass(frozen=True)

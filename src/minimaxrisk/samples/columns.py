@@ -230,11 +230,6 @@ def columns_of_frame(X: Any) -> tuple[list[Any], list[Any]]:
     return (list(X.columns), list(X.dtypes)) if hasattr(X, "dtypes") and hasattr(X, "columns") else ([], [])
 
 
-def columns_by_name(X: Any, names: list[Any]) -> Any:
-    """Return some columns of a frame of pandas or polars or a table of pyarrow, in this order."""
-    return X[names] if hasattr(X, "iloc") else X.select(names)
-
-
 def are_numbers(kind: Any) -> bool:
     """Return whether a type of a column is one of numbers."""
     return NUMBERS.match(str(kind).lower()) is not None

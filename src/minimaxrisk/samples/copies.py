@@ -24,7 +24,7 @@ from minimaxrisk._utils.dask_arrays import computed, is_dask_array
 from minimaxrisk._utils.notices import warn
 from minimaxrisk._utils.row_digests import rounded, row_digests
 from minimaxrisk._utils.stored_tables import LARGE, StoredArray, Table, is_in_chunks, is_memory_map
-from minimaxrisk.samples.columns import are_numbers, as_floats, canonical, columns_by_name, columns_of_frame
+from minimaxrisk.samples.columns import are_numbers, as_floats, canonical, columns_of_frame
 
 CHANCE = 1e-6  # duplicates are reported if any match in the table is less probable than this
 MOST_COLUMNS, MOST_ROWS = 500, 200  # from which the probability of a match is estimated
@@ -114,7 +114,7 @@ def _array_of(X: Any) -> np.ndarray | None:
     except (TypeError, ValueError):
         names, kinds = columns_of_frame(X)
         numeric = [name for name, kind in zip(names, kinds, strict=True) if are_numbers(kind)]
-        return as_floats(columns_by_name(X, numeric)) if numeric else None
+        return as_floats(X[numeric] if hasattr(X, "iloc") else X.select(numeric)) if numeric else None
 
 
 def _log_chance_of_match(table: FloatArray, repeated: FloatArray) -> FloatArray:

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 from minimaxrisk._utils.arguments import is_integer
-from minimaxrisk._utils.arrays import BoolArray, IntArray
+from minimaxrisk._utils.arrays import IntArray
 from minimaxrisk._utils.parallel import parallel_map
 from minimaxrisk.exceptions import TooFewSamplesError
+from minimaxrisk.samples.groups import labels_within
 from minimaxrisk.samples.parts import checked_positions, fit_on_rows, part_for
 
 Result = TypeVar("Result")
@@ -45,7 +46,7 @@ def dealt_folds(labels: IntArray, unit: IntArray, n_folds: int, random_state: An
         The fold of each sample, numbered from 0. A class with a single sample or group gets -1: it stays in
         every training part, because a model without this class could not score it.
     """
-    has = _labels_of_units(labels, unit)
+    has = labels_within(unit, labels)
     is_alone = has[:, has.sum(axis=0) == 1].any(axis=1)
     fold, dealt = np.where(is_alone, -1, 0), np.flatnonzero(~is_alone)
     stratum = np.unique(has[dealt], axis=0, return_inverse=True)[1].ravel()
@@ -118,19 +119,12 @@ def reason_against_folds(labels: IntArray, unit: IntArray, names: Sequence[Any])
     A class with a single sample or group does not prevent it: its own error remains unknown. But errors of
     one class alone tell nothing, so two classes need two.
     """
-    sizes = _labels_of_units(labels, unit).sum(axis=0)
+    sizes = labels_within(unit, labels).sum(axis=0)
     if len(sizes) < 2 or np.count_nonzero(sizes > 1) > 1:
         return ""
     kind = "sample" if unit.max() + 1 == len(unit) else "group"
     lonely = names[int(np.argmin(sizes))]
     return f"class {lonely} has a single {kind}, which cannot be used both to train and to test."
-
-
-def _labels_of_units(labels: IntArray, unit: IntArray) -> BoolArray:
-    """Which units have samples of which classes (n_units x K)."""
-    has = np.zeros((int(unit.max()) + 1, int(labels.max()) + 1), dtype=np.bool_)
-    has[unit, labels] = True
-    return has
 
 
 def without_each_fold(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.arguments import is_missing
-from minimaxrisk._utils.arrays import FloatArray, IntArray
+from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
 from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.samples.labels import without_mask
 
@@ -35,13 +35,20 @@ def differences_within(units: IntArray, values: np.ndarray) -> IntArray:
     return np.flatnonzero(values != values[first][units])
 
 
+def labels_within(units: IntArray, labels: IntArray, n_classes: int | None = None) -> BoolArray:
+    """Return which units have samples of which classes (n_units x K)."""
+    n_classes = int(labels.max()) + 1 if n_classes is None else n_classes
+    has = np.zeros((int(units.max()) + 1, n_classes), dtype=np.bool_)
+    has[units, labels] = True
+    return has
+
+
 def labels_of_units(units: IntArray, labels: IntArray, n_classes: int) -> IntArray:
     """Return the class that each unit counts for where classes are dealt out: that of its samples.
 
     A unit with samples of several classes counts for the one of them that has the fewest units so far.
     """
-    has = np.zeros((int(units.max()) + 1, n_classes), dtype=np.bool_)
-    has[units, labels] = True
+    has = labels_within(units, labels, n_classes)
     label = np.argmax(has, axis=1)
     is_mixed = has.sum(axis=1) > 1
     sizes = np.bincount(label[~is_mixed], minlength=n_classes)

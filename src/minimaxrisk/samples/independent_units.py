@@ -184,6 +184,13 @@ def unit_of_row(data: TrainingData) -> IntArray:
     return np.where(used, first[data.groups], -1)
 
 
+def one_of_each(unit: IntArray, random: Any) -> IntArray:
+    """Return a row of each unit, drawn: the first one in a random order of the rows."""
+    order = random.permutation(len(unit))
+    first: IntArray = order[np.unique(unit[order], return_index=True)[1]]
+    return first
+
+
 def weights_follow_labels(weights: FloatArray, y: np.ndarray) -> bool:
     """Return whether all samples of a class have one weight, and not all classes the same."""
     of_class = [np.unique(weights[y == label]) for label in np.unique(y)]

@@ -33,14 +33,10 @@ def is_pairwise(estimator: Any) -> bool:
 
 def part_for(estimator: Any, X: Any, rows: IntArray, learned: IntArray) -> Any:
     """Return rows of X, with columns as a fit on the samples ``learned`` takes them."""
-    return columns_for(estimator, take_rows(X, rows), learned)
-
-
-def columns_for(estimator: Any, X: Any, learned: IntArray) -> Any:
-    """Return the columns of X that belong to the samples ``learned``, if a column belongs to a sample."""
+    part = take_rows(X, rows)
     if not is_pairwise(estimator):
-        return X
-    return safe_indexing(X if hasattr(X, "shape") else np.asarray(X), learned, axis=1)
+        return part
+    return safe_indexing(part if hasattr(part, "shape") else np.asarray(part), learned, axis=1)
 
 
 def checked_positions(given: Any, n: int, *, argument: str, expected: str, kind: str = "samples") -> IntArray:

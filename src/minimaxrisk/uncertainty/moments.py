@@ -3,13 +3,8 @@
 Both follow from moments per class by sums of non-negative terms. The familiar ``E[z^2] - E[z]^2`` would lose
 half of the digits exactly where it matters: for a feature that nearly equals the label.
 
-``broken_assumptions`` says where a sample visibly breaks what the named rules assume: that studentised means
-are normal, or have Student's law. A studentised mean of a skewed law has one tail that is heavier than the
-normal one by a factor of about ``exp(|gamma| s^3 / (3 sqrt(n)))``, with gamma the skewness, and the other
-lighter by as much (the first term of the large deviations of self-normalised sums); and s is large when there
-are many components. With the signed coding a feature that is skewed alike in two classes of equal size does
-little harm, since its sign changes with the label. With the one-hot coding it does. Heavy tails without
-skewness make the rules inexact, mostly too careful.
+``broken_assumptions`` says where a sample visibly breaks what the named rules assume, as
+``docs/learn/radii.md`` has it.
 """
 
 from __future__ import annotations

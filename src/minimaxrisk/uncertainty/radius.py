@@ -38,15 +38,6 @@ class Radii:
         """The largest factor: that of the class with the fewest samples, where blocks differ."""
         return None if self.factors is None else float(np.max(self.factors))
 
-    @property
-    def in_words(self) -> str:
-        """How large the radii are."""
-        if self.factors is None:
-            return "the given radii"
-        smallest, largest = float(np.min(self.factors)), float(np.max(self.factors))
-        between = f"{smallest:.2f} to " if largest > smallest else ""
-        return f"radii of {between}{largest:.2f} standard errors"
-
 
 class RadiusRule(Protocol):
     """From a sample to radii."""

@@ -12,31 +12,17 @@ Phi(x_i, y_i), the set contains the true moments exactly when
 
       T* = max_j |n^-1/2 sum_i e_i (Z_ij - tau_j) / sigma_j|,   e_i independent standard normal,
 
-  has nearly the law of T, also when there are many more components than samples (Chernozhukov, Chetverikov
-  and Kato 2013). For few samples sigma_j is itself uncertain, which normal multipliers do not see. So only
-  the direction of e counts: T* over its length is the largest cosine between e and the columns, and the
-  studentised mean of a normal column is a function of such a cosine, because a normal sample is as likely in
-  one direction as in any other. A cosine in n' dimensions has a tail probability by Student's law; the
-  quantile p of the smallest of these gives ``s = t_k^{-1}(1 - p) sqrt(n/n')``. n' is what the means leave of
-  n: n - 1, or n - 2 where the columns were centred at means of the same sample; the degrees of freedom k are
-  as many, or fewer where the classes vary by different amounts. By the union bound (Bonferroni's inequality)
-  ``p = delta/(2m)`` is enough for m components that vary, so p is never smaller.
-
-A component ``1{y = k} psi_j`` of the one-hot coding is known by the n_k samples of its class alone. Each
-block has its own factor then: Student's quantile of ``n_k - 1`` degrees at the common tail. Blocks of fewer
-than ``FEWEST_OF_CLASS`` samples, in which draws tell too little, have that of the union bound.
+  has nearly the law of T. Only the direction of e counts: T* over its length is the largest cosine between e
+  and the columns, which has a tail probability by Student's law. ``docs/learn/radii.md`` has the formulas.
 
 The quantile is estimated from draws. So that their number costs no coverage, it is the draw that lies beyond
-the quantile with probability 95%; with more draws it is nearer, and with too few for the level there is none.
-A weight of 2 that counts samples is the sum of two independent multipliers, so that a row of weight 2 and the
-row twice draw the same numbers.
+the quantile with probability 95%; with too few draws for the level there is none. A weight of 2 that counts
+samples is the sum of two independent multipliers, so that a row of weight 2 and the row twice draw the same
+numbers.
 
 With two classes and the signed coding ``Z_i = c_i x_i``, where ``c_i = +-1`` is the code of the label. Times
 ``c_i`` a normal multiplier is one still, and ``sum_i (e_i c_i) Z_i = sum_i e_i x_i`` for every labelling: the
 products with the features, which are nearly all of the work, serve all permutations of the labels.
-
-The intercept's component is the frequency of a class. The named rules give it its own share of delta and the
-exact limits of a binomial frequency (Clopper and Pearson), whatever the number of features.
 """
 
 from __future__ import annotations

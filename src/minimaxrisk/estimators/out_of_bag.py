@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -40,13 +39,6 @@ OUT_OF_BAG_LEVEL = 0.95
 PRECISION = 0.7
 # Folds whose samples are judged by a decision that is fitted to the other folds.
 N_FOLDS = 10
-
-
-def one_of_each(unit: IntArray, random: Any) -> IntArray:
-    """A row of each unit, drawn: the first one in a random order of the rows."""
-    order = random.permutation(len(unit))
-    first: IntArray = order[np.unique(unit[order], return_index=True)[1]]
-    return first
 
 
 @dataclass(frozen=True)
