@@ -18,7 +18,6 @@ from minimaxrisk import (
     permutation_test,
     verify,
 )
-from minimaxrisk.analysis.data import findings_of_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")
 
@@ -135,7 +134,7 @@ def test_batches_are_tested_by_as_many_samples_as_the_groups_are_worth():
     assert alone.n_independent is None
     assert together.n_independent == 16
     assert alone.is_predictable
-    assert [finding.code for finding in findings_of_batches(alone)] == ["predictable-batch"]
+    assert [finding.code for finding in alone.findings] == ["predictable-batch"]
     assert replace(alone, n_independent=160.0).is_predictable
     assert not replace(alone, n_independent=4.0).is_predictable
     assert not together.is_predictable

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk.analysis.batches import BatchCheck, check_batches
+from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.run import findings_of_model, findings_of_table
 from minimaxrisk.checks.table import Evidence, StudyTable
@@ -116,7 +116,7 @@ def check_data(
     if model is not None and can(model, SELECTION):
         found += findings_of_model(table, evidence_of(model), known=found)
     if batch is not None and model is not None:
-        found += findings_of_batches(check_batches(model, X, y, batch, groups=groups))
+        found += check_batches(model, X, y, batch, groups=groups).findings
     return tuple(found)
 
 
@@ -124,21 +124,6 @@ def evidence_of(model: Any, predicted: Any = None, scores: Any = None) -> Eviden
     """Return what data checks need of a model that selects columns."""
     columns = np.asarray(model.selected_features_)
     return Evidence(columns, np.asarray(model.feature_importances_)[columns], predicted, scores)
-
-
-def findings_of_batches(found: BatchCheck) -> list[Finding]:
-    """Return what the test of batches adds: batches of several classes that the selected columns predict."""
-    if found.is_confounded or not found.is_predictable:
-        return []
-    return [
-        Finding(
-            "predictable-batch",
-            message=found.statement,
-            remedy="Correct the values for the batch, or fit without one batch and evaluate on it, batch "
-            "after batch (LeaveOneGroupOut of scikit-learn).",
-            numbers={"n_wrong": found.n_wrong, "n_wrong_by_class": found.n_wrong_by_class},
-        )
-    ]
 
 
 def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
