@@ -1,8 +1,4 @@
-"""Batches: what was measured together, on one day or in one hospital.
-
-Batches differ for that reason alone, and where batch and class go together, such a difference looks like one
-between classes.
-"""
+"""Whether a model has learned the batch, such as the day or hospital of a measurement."""
 
 from __future__ import annotations
 

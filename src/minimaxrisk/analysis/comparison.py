@@ -144,7 +144,7 @@ def compare(
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Comparison:
-    """Which of several classifiers errs least? Cross-validates them on the same folds.
+    """Cross-validate several classifiers on the same folds and compare their error rates.
 
     Differences come with intervals and p-values that take account of the samples that folds share. They are
     conservative for stable learners: of equally good ridge regressions 2.7% of the p-values are below 5%.

@@ -127,10 +127,9 @@ def evidence_of(model: Any, predicted: Any = None, scores: Any = None) -> Eviden
 
 
 def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
-    """Are new samples on the scale of the training data? ``.compare(X_new)`` of the result says so.
+    """Describe the scale of the training data; ``.compare(X_new)`` of the result checks new samples.
 
-    To be asked before a model is applied to them: a model of raw intensities answers to logarithms with
-    confidence, and wrongly.
+    Compare before predicting: a model of raw intensities is certain about logarithms, and wrong.
 
     Parameters
     ----------
@@ -142,13 +141,13 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     y : array-like of shape (n_samples,)
         Their labels.
     before_scaling : {ndarray, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        The same columns, filled but before a scaler, where new samples are to be compared before it: behind
-        one that clips, all scales look alike.
+        The same columns, imputed but not yet scaled, if new samples are compared before a scaler. After one
+        that clips, all scales look alike.
 
     Returns
     -------
     TrainingScale or None
-        None for a model that uses no column: it says the same of every sample.
+        None for a model that uses no column.
 
     Examples
     --------

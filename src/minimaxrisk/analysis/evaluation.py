@@ -1,7 +1,4 @@
-"""A fitted model on samples that it has not seen: how often it is wrong, with intervals.
-
-Nothing is fitted here, so the errors are those of this very model, and their number is binomial if samples
-are independent. Intervals are those of ``intervals.py``.
+"""A fitted model on samples that it has not seen: error rates with intervals.
 
 **Comparison with a baseline.** Of the samples that either the model or the baseline alone misclassifies, the
 baseline misclassifies half if both have the same error rate. McNemar's exact test is the binomial test of
@@ -442,12 +439,9 @@ def evaluate(
 ) -> Evaluation:
     """Count the errors of this very model on samples that it has not seen, such as a second cohort.
 
-    No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
-    counted on samples that had no part in making it. Errors on training samples mean nothing: the training
-    data of a model with a proof are refused, and ``minimaxrisk evaluate`` recognizes each of its samples by
-    the model file. Arrays do not tell the scale of the training data: ask
-    ``training_scale(model, X_train, y_train).compare(X)`` first, as the command does, because errors on
-    another scale mean nothing either.
+    Nothing is fitted. Errors on training samples or on another scale mean nothing: the training data of a
+    model with a certificate are refused, and ``training_scale(model, X_train, y_train).compare(X)`` compares
+    scales, as the command does.
 
     Parameters
     ----------
@@ -473,9 +467,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        Error, sensitivities, specificities, predictive values, balanced accuracy and area under the ROC curve
-        with intervals, the confusion matrix, and the comparison with the baseline; ``print`` shows it in
-        words.
+        Error rates and areas under the ROC curve with intervals, the confusion matrix, and the comparison
+        with the baseline; ``print`` shows it in words.
 
     Raises
     ------

@@ -71,7 +71,7 @@ NULL_SIZE = 25
 
 @dataclass(frozen=True)
 class PermutationTestResult:
-    """Outcome of ``permutation_test``; printed, it says all of it in a sentence.
+    """Outcome of ``permutation_test``; ``print`` shows it in a sentence.
 
     Attributes
     ----------
@@ -86,8 +86,7 @@ class PermutationTestResult:
         R* of the first permuted labellings, upper bounds within ``gap_tol``, in the order in which they were
         drawn.
     noise_floor : dict of float to float
-        Quantiles of the null distribution by probability: a study whose R* is not below
-        ``noise_floor[0.05]`` has not shown more than noise does.
+        Quantiles of the null distribution by probability.
     gap_tol : float
         The certified gap of ``statistic`` and of the values in ``null_distribution``: what was asked for, or
         a larger one, with a warning, where a limit of the solver ended it before.
@@ -125,18 +124,16 @@ def permutation_test(
     random_state: Any = None,
     verbose: int = 0,
 ) -> PermutationTestResult:
-    """Is there anything in the data? Compares R* with what it is on permuted labels.
+    """Test whether labels and features are related: compare R* with R* of permuted labels.
 
-    For whoever has an R* from a plain radius, which can be small on pure noise: the noise floor and a p-value
-    say what it is worth.
+    R* of a plain radius can be small on pure noise.
 
     Parameters
     ----------
     estimator : MinimaxRiskClassifier, MinimaxRiskKernelClassifier, Pipeline with one, or FittedProblem
         Fitted or not; it is cloned. A ``FittedProblem`` has the data; of an ensemble its estimator is tested,
-        and where labels chose the radius, radius 1. Steps of a pipeline that are known not to look at labels,
-        as ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step,
-        all of them are fitted again for every permutation.
+        and where labels chose the radius, radius 1. Steps of a pipeline are fitted again for every
+        permutation, unless all are known to ignore labels, as the scalers of scikit-learn do.
     X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features), default=None
         Instances; None with a ``FittedProblem``.
     y : array-like of shape (n_samples,) or None, default=None
@@ -151,13 +148,11 @@ def permutation_test(
         Labels are exchanged among samples with the same entry only (a batch, a hospital), so that
         differences between strata are part of the null hypothesis.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights. They stay with the samples, and labels move. Samples of weight 0 take no part. Weights that
-        depend on the label tell the observed labelling from all others, which a warning says; use
-        ``class_weight`` of the estimator, which moves with the labels.
+        Weights, which stay with the samples. Samples of weight 0 take no part. If weights depend on the
+        label, a warning advises ``class_weight`` of the estimator, which moves with the labels.
     n_null : int or None, default=25
-        Of so many permutations, or of all if None, R* is computed to ``gap_tol``, for the null distribution
-        and the noise floor. The fits of the others stop as soon as they show whether R* is larger than the
-        observed one. The p-value does not depend on it.
+        For how many permutations (None: all) R* is computed to ``gap_tol``, for the null distribution. Other
+        fits stop as soon as they show whether R* is larger. The p-value does not depend on it.
     gap_tol : float, default=1e-3
         The certified gap of each R* in the null distribution, unless the estimator's own settings stop its
         solver earlier.
@@ -189,8 +184,8 @@ def permutation_test(
     If labels and features are independent (within the strata), p is at most alpha with probability at most
     alpha, for any number of permutations.
 
-    Certified bounds decide whether the R* of a permutation is larger than the observed one. A permutation
-    that they leave undecided counts as no larger. So p is never smaller than with exact values.
+    A permutation whose certified bounds leave it undecided counts as no larger, so that p is never smaller
+    than with exact values.
 
     Examples
     --------
