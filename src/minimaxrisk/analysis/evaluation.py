@@ -308,18 +308,16 @@ class Evaluation:
         """The prevalence of each label."""
         return np.array(list((self.prevalence or {}).values()))
 
-    def _mixture(self, k: int, weights: FloatArray) -> Estimate:
-        """Return the weighted sum of the shares of the classes that are predicted to be of class k."""
+    def _mixture(self, predicted: IntArray, weights: FloatArray) -> Estimate:
+        """Return the weighted sum over the labels of the shares that are predicted to be of given classes."""
         used = np.flatnonzero(weights)
-        parts = [share(self.confusion[j, k], self.confusion[j].sum(), self.confidence) for j in used]
-        return mixture(parts, weights[used], self.confidence)
+        counts = zip(self.confusion[used, predicted[used]], self.confusion[used].sum(axis=1), strict=True)
+        return mixture([share(k, n, self.confidence) for k, n in counts], weights[used], self.confidence)
 
     def _right_at(self, weights: FloatArray) -> Estimate:
-        """Return the share of right predictions where classes have these weights; unknown ones have none."""
-        known = np.flatnonzero(weights[: self.n_known])
-        counts = self.confusion[known]
-        parts = [share(row[k], row.sum(), self.confidence) for k, row in zip(known, counts, strict=True)]
-        return mixture(parts, weights[known], self.confidence)
+        """Return the share of right predictions where labels have these weights; unknown ones are wrong."""
+        every = np.arange(len(weights))
+        return self._mixture(every, np.where(every < self.n_known, weights, 0.0))
 
     @property
     def _ranked(self) -> tuple[FloatArray, IntArray] | None:
@@ -334,9 +332,10 @@ class Evaluation:
         found: dict[str, Any] = {"label": self.labels[k]}
         if self.prevalence is not None:
             people, is_own = PEOPLE * self._shares, np.arange(len(self.labels)) == k
+            of_class = np.full(len(people), k)
             found["n_people"] = float(people[k])
-            found["n_found"] = self._mixture(k, people * is_own)
-            found["n_false"] = self._mixture(k, people * ~is_own)
+            found["n_found"] = self._mixture(of_class, people * is_own)
+            found["n_false"] = self._mixture(of_class, people * ~is_own)
             found["predictive_value"] = self._predictive_value(k)
         elif np.count_nonzero(self.confusion.sum(axis=1)) == 1:
             found["predictive_value"] = None
