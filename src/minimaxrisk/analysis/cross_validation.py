@@ -108,7 +108,9 @@ class CrossValidatedError:
     def confusion(self, n_classes: int) -> IntArray:
         """Numbers of judged samples by own class (rows) and predicted class (columns)."""
         judged = self.is_judged
-        counts: IntArray = confusion_matrix(self.own[judged], self.predicted[judged], labels=range(n_classes))
+        counts: IntArray = confusion_matrix(
+            self.own[judged], self.predicted[judged], labels=np.arange(n_classes)
+        )
         return counts
 
     @property

@@ -193,7 +193,7 @@ class Evaluation:
     def confusion(self) -> IntArray:
         """Numbers of samples that count by own label (rows) and predicted label (columns)."""
         counts: IntArray = confusion_matrix(
-            self.own[self.is_counted], self.predicted[self.is_counted], labels=range(len(self.labels))
+            self.own[self.is_counted], self.predicted[self.is_counted], labels=np.arange(len(self.labels))
         )
         return counts
 
