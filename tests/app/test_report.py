@@ -676,7 +676,6 @@ def test_a_wide_interval_makes_a_rough_guide(findings, n_samples, n_wrong, rough
     own = np.zeros(n_samples, dtype=int)
     folds = replace(
         findings.cross_validation,
-        own=own,
         predicted=(np.arange(n_samples) < n_wrong).astype(int),
         own_probability=np.ones(n_samples),
         left_out=LeftOutScores(np.zeros((n_samples, 2)), own, np.ones(n_samples), np.arange(n_samples) % 3),
@@ -693,7 +692,6 @@ def test_probabilities_beside_what_became_of_them(findings):
     left_out = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(60), np.arange(60) % 10)
     folds = replace(
         findings.cross_validation,
-        own=own,
         predicted=(scores > 0).astype(int),
         scores=scores,
         left_out=left_out,
@@ -716,9 +714,7 @@ def test_sure_and_unsure_samples(findings):
     own = np.repeat([0, 1], [52, 8])
     scores = np.where(own == 1, 1.0, -1.0) * np.arange(1.0, 61.0)
     left_out = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(60), np.arange(60) % 10)
-    folds = replace(
-        findings.cross_validation, own=own, predicted=left_out.predicted, scores=scores, left_out=left_out
-    )
+    folds = replace(findings.cross_validation, predicted=left_out.predicted, scores=scores, left_out=left_out)
     rows = left_out.counts(0.9)
     right, wrong, unsure, unlike = rows.sum(axis=0)
     assert rows[0, :2].sum() == unlike == 0  # class 1 is in every set

@@ -289,7 +289,7 @@ def test_large_classes_are_thinned_and_the_misclassified_kept(two):
     predicted = np.where(np.arange(n) < 10, 1 - own, own)
     scores = 2.0 * own - 1.0
     of_folds = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(n), np.arange(n) % 10)
-    folds = replace(two.cross_validation, own=own, predicted=predicted, scores=scores, left_out=of_folds)
+    folds = replace(two.cross_validation, predicted=predicted, scores=scores, left_out=of_folds)
     margins = np.where(predicted == own, 1.0, -1.0)
     left_out = replace(two.left_out, names=tuple(f"s{i}" for i in range(n)), margins=margins)
     figure = scores_figure(replace(two, cross_validation=folds, left_out=left_out))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -54,12 +52,6 @@ class TestRealData:
         found = scales.on_another_scale(mixed)
         assert np.array_equal(found, raw) or np.array_equal(found, ~raw)
         assert ("scale-by-class" if by_class else "scale-mismatch") in codes(mixed, y)
-
-    def test_another_base_and_a_shift_are_found(self, real_data):
-        X, _ = real_data("GLI_85_Freije_genes")
-        half = np.arange(len(X)) < 30
-        for changed in (X / np.log2(10), X + 3.0):
-            assert np.array_equal(scales.on_another_scale(np.where(half[:, None], changed, X)), half)
 
 
 class TestScales:
@@ -149,11 +141,6 @@ class TestNames:
         assert {name: names.column_kind(name) for name in examples.split()} == dict.fromkeys(
             examples.split(), kind
         )
-
-    def test_they_are_few_among_many(self):
-        genes = [f"g{j}" for j in range(30)]
-        assert names.odd_names([*genes, "age"]) == {"age": "clinical data"}
-        assert names.odd_names(["age", "sex", "bmi", *genes[:10]]) == {}
 
     @pytest.mark.parametrize(
         ("samples", "n_sources"),
@@ -282,23 +269,6 @@ class TestArguments:
         with pytest.raises(ValueError, match="classes"):
             check_data(X, half, model=model)
 
-    def test_every_container_that_a_fit_reads(self, study):
-        pd, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-        X, y = study
-        twice, labels = np.vstack([X, X[:1]]), np.r_[y, y[:1]]
-        frame = pd.DataFrame(twice, columns=[f"g{j}" for j in range(60)])
-        model = MinimaxRiskClassifier().fit(frame, labels)
-        (expected,) = check_data(twice, labels, model=model)
-        assert expected.rows == (0, 40)
-        for each in (
-            *(frame, frame.astype("Float64"), frame.astype(object), pyarrow.Table.from_pandas(frame)),
-            *(twice.tolist(), sparse.csr_array(twice), sparse.coo_matrix(twice), np.ma.masked_array(twice)),
-        ):
-            assert check_data(each, labels, model=model) == (expected,)
-        gaps = frame.astype("Float64")
-        gaps.iloc[3, 4] = pd.NA
-        assert check_data(gaps, labels) == (expected,)
-
     def test_batches_are_known_to_all_checks(self, study):
         """Matched samples of a batch are not replicates that need groups."""
         X, _ = study
@@ -306,9 +276,3 @@ class TestArguments:
         samples = [f"P{i // 2:02d}_rep{i % 2}" for i in range(40)]
         assert codes(X, y, sample_names=samples) == ["source-names"]
         assert codes(X, y, sample_names=samples, batch=batch) == []
-
-    def test_a_finding_is_printed_with_its_remedy(self, study):
-        X, y = study
-        (finding,) = check_data(np.vstack([X, X[:1]]), np.r_[y, y[:1]])
-        assert str(finding) == f"{finding.message} {finding.remedy}"
-        assert re.search(r"\b0 and 40\b", finding.message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -9,6 +11,7 @@ from scipy import sparse, stats
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskSelector,
+    check_batches,
     verify,
 )
 
@@ -88,6 +91,33 @@ def test_radii_of_groups_hold_the_true_means():
             hits[known] += bool((np.abs(model.tau_) <= model.lambda_)[0, 1:].all())
     assert stats.binomtest(hits[True], 200, 0.95, alternative="less").pvalue > 1e-3
     assert hits[False] < 15
+
+
+def test_batches_are_tested_by_as_many_samples_as_the_groups_are_worth():
+    """Ten copies of each patient do not make ten times the evidence."""
+    rng = np.random.default_rng(2)
+    y, batch = np.tile([0, 1], 8), np.repeat(["first", "second"], 8)
+    X = rng.standard_normal((16, 3))
+    X[:, 0] += 3.0 * y
+    X[:, 1] += 1.5 * (batch == "second")
+    one = np.repeat(np.arange(16), 10)
+    rows = X[one] + 1e-3 * rng.standard_normal((160, 3))
+    model = MinimaxRiskClassifier(radius=0.01).fit(rows, y[one])
+    alone = check_batches(model, rows, y[one], batch[one])
+    together = check_batches(model, rows, y[one], batch[one], groups=one)
+    assert alone.n_independent is None
+    assert together.n_independent == 16
+    assert alone.is_predictable
+    assert [finding.code for finding in alone.findings] == ["predictable-batch"]
+    assert replace(alone, n_independent=160.0).is_predictable
+    assert not replace(alone, n_independent=4.0).is_predictable
+    assert not together.is_predictable
+    assert replace(together, n_independent=None).is_predictable  # as if all samples were independent
+    # A patient measured in both batches is one patient too.
+    across = check_batches(model, rows, y[one], np.tile(["first", "second"], 80), groups=one)
+    assert across.n_independent == 16
+    uneven = check_batches(model, X, y, batch, groups=[0, 0, 0, 1, *range(2, 14)])
+    assert uneven.n_independent == 256 / (9 + 13)
 
 
 @pytest.mark.parametrize("is_stable", [False, True])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from scipy import sparse
 from scipy.stats import beta, binom
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -23,8 +21,6 @@ from minimaxrisk import (
     MinimaxRiskClassifierCV,
     MinimaxRiskEnsembleClassifier,
     MinimaxRiskSelector,
-    minimax_risk_path,
-    permutation_test,
 )
 from minimaxrisk.analysis import PermutationTestResult
 from minimaxrisk.analysis.cross_validation import CrossValidatedError, cross_validated_error
@@ -89,17 +85,6 @@ def path():
     )
 
 
-def test_what_the_library_returns_can_be_shown(pyplot, wide):
-    X, y = wide
-    test = permutation_test(MinimaxRiskClassifier(), X, y, 5, random_state=0)
-    shown = PermutationTestDisplay.from_result(test).plot()
-    assert shown.statistic == test.statistic
-    assert heights(shown.artists_["permutations"]).sum() == 5
-    path = minimax_risk_path(X, y, [2.0, 1.0])
-    line = BoundPathDisplay.from_result(path).plot().artists_["upper bound"]
-    assert line.get_ydata().tolist() == path.worst_case_error[::-1].tolist()
-
-
 def widths(bars):
     return np.array([bar.get_width() for bar in bars])
 
@@ -126,13 +111,6 @@ def test_permutation_test(pyplot, permutations):
     np.testing.assert_array_equal(display.artists_["observed"].get_xdata(), [0.3, 0.3])
     np.testing.assert_array_equal(floor.get_xdata(), [0.365, 0.365])
     assert floor.get_linestyle() == "--"
-
-
-def test_permutations_that_all_score_the_same(pyplot, permutations):
-    permutations = replace(permutations, null_distribution=np.full(99, 0.5))
-    display = PermutationTestDisplay.from_result(permutations).plot()
-    assert heights(display.artists_["permutations"]).sum() == 99
-    assert widths(display.artists_["permutations"]).sum() == pytest.approx(0.01)
 
 
 def test_path_over_radii_is_sorted(pyplot, path):
@@ -202,16 +180,6 @@ def test_features_are_counted_on_all_samples(wide):
         FeatureCountDisplay.from_estimator(plain)
 
 
-@pytest.mark.parametrize("solver", ["interior-point", "constraint-generation"])
-def test_path_over_iterations(pyplot, wide, solver):
-    model = MinimaxRiskClassifier(solver=solver).fit(*wide)
-    display = BoundPathDisplay.from_estimator(model).plot()
-    drawn = display.artists_
-    np.testing.assert_array_equal(drawn["upper bound"].get_xdata(), np.arange(1, model.n_iter_ + 1))
-    for name, key in (("upper bound", "upper"), ("lower bound", "lower"), ("features", "n_features")):
-        np.testing.assert_array_equal(drawn[name].get_ydata(), [record[key] for record in model.history_])
-
-
 def test_selection_frequencies(pyplot, selector):
     display = StabilityDisplay.from_estimator(selector).plot()
     # Column 2 was never selected.
@@ -222,8 +190,6 @@ def test_selection_frequencies(pyplot, selector):
     assert reached[0].get_facecolor() != missed[0].get_facecolor()
     assert row_names(display.ax_) == ["column 5", "column 1", "column 3", "column 4", "column 0"]
     np.testing.assert_array_equal(display.artists_["threshold"].get_xdata(), [0.6, 0.6])
-    strict = StabilityDisplay.from_estimator(selector, threshold=0.95)
-    assert (strict.threshold, strict.n_selected) == (0.95, 1)
 
 
 def test_coefficients_of_two_classes(pyplot, cancer):
@@ -261,16 +227,6 @@ def test_coefficients_of_more_classes_fill_the_bar(pyplot, wide):
     assert legend == ["alpha", "beta", "gamma"]
 
 
-def test_more_classes_than_colours(pyplot):
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(9), 8)
-    X = rng.standard_normal((72, 9)) + 3 * np.eye(9)[y]
-    display = SelectedFeaturesDisplay.from_estimator(MinimaxRiskClassifier().fit(X, y)).plot()
-    bars = [display.artists_[str(k)][0] for k in range(9)]
-    styles = {(bar.get_facecolor(), bar.get_hatch()) for bar in bars}
-    assert len(styles) == 9
-
-
 def test_worst_case_of_each_sample(pyplot, wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
@@ -293,42 +249,12 @@ def test_worst_case_of_each_sample(pyplot, wide):
     assert other[rows][~in_doubt[rows]].min() >= np.delete(other, rows).max() - 1e-9
 
 
-def test_samples_without_mass_on_other_labels_are_not_drawn(pyplot):
-    model = MinimaxRiskClassifier()
-    model.classes_ = np.array(["no", "yes"])
-    model.worst_case_distribution_ = np.array([[0.4, 0.0], [0.1, 0.1], [0.0, 0.0], [0.3, 0.1]])
-    # The third one had weight zero, and a label of its own.
-    display = WorstCaseDistributionDisplay.from_estimator(model, ["no", "yes", "maybe", "yes"])
-    np.testing.assert_array_equal(display.samples, [3, 1])
-    np.testing.assert_array_equal(display.other_mass, [0.3, 0.1])
-    np.testing.assert_array_equal(display.own_mass, [0.1, 0.1])
-    assert display.n_ambiguous == 2
-    assert display.total_other_mass == pytest.approx(0.4)
-
-
-def test_names_that_are_given(pyplot, wide):
-    X, y = wide
-    model = MinimaxRiskClassifier().fit(X, y)
-    genes, patients = [f"g{j}" for j in range(300)], [f"p{i}" for i in range(40)]
-    top = np.argsort(-model.feature_importances_, kind="stable")[:3]
-    display = SelectedFeaturesDisplay.from_estimator(model, max_features=3, feature_names=genes)
-    assert display.names == [f"g{j}" for j in top]
-    worst = WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=5, sample_names=patients).plot()
-    assert row_names(worst.ax_) == [f"p{i}" for i in worst.samples]
-    with pytest.raises(ValueError, match="feature_names must hold 300 names, got 40"):
-        SelectedFeaturesDisplay.from_estimator(model, feature_names=patients)
-    for display, given in ((WorstCaseDistributionDisplay, [y]), (SelectedValuesDisplay, [X, y])):
-        with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
-            display.from_estimator(model, *given, sample_names=genes)
-
-
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
-def test_values_of_selected_features(pyplot, wide, make):
+def test_values_of_selected_features(pyplot, wide):
     X, y = wide
     shuffled = np.random.default_rng(0).permutation(40)
     X, y = X[shuffled], y[shuffled]
     model = MinimaxRiskClassifier().fit(X, y)
-    display = SelectedValuesDisplay.from_estimator(model, make(X), y, max_features=7).plot()
+    display = SelectedValuesDisplay.from_estimator(model, X, y, max_features=7).plot()
     top = np.argsort(-model.feature_importances_, kind="stable")[:7]
     order = np.argsort(y, kind="stable")
     expected = ((X - X.mean(axis=0)) / X.std(axis=0))[order][:, top].T
@@ -340,13 +266,18 @@ def test_values_of_selected_features(pyplot, wide, make):
     assert classes == ["alpha", "beta", "gamma"]
 
 
-def test_fewer_samples_keep_the_shares_of_the_classes(pyplot, wide):
+def test_names_that_are_given(wide):
     X, y = wide
     model = MinimaxRiskClassifier().fit(X, y)
-    display = SelectedValuesDisplay.from_estimator(model, X, y, max_samples=10).plot()
-    assert len(set(display.samples)) == 10
-    assert np.bincount(display.labels).min() >= 3
-    assert display.values.shape == (len(display.names), 10)
+    genes, patients = [f"g{j}" for j in range(300)], [f"p{i}" for i in range(40)]
+    display = SelectedFeaturesDisplay.from_estimator(model, max_features=3, feature_names=genes)
+    assert display.names == [f"g{j}" for j in np.argsort(-model.feature_importances_, kind="stable")[:3]]
+    worst = WorstCaseDistributionDisplay.from_estimator(model, y, max_samples=5, sample_names=patients)
+    assert worst.names == [f"p{i}" for i in worst.samples]
+    with pytest.raises(ValueError, match="feature_names must hold 300 names, got 40"):
+        SelectedFeaturesDisplay.from_estimator(model, feature_names=patients)
+    with pytest.raises(ValueError, match="sample_names must hold 40 names, got 300"):
+        WorstCaseDistributionDisplay.from_estimator(model, y, sample_names=genes)
 
 
 @pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.CoverageWarning")  # it would cover
@@ -373,7 +304,6 @@ def test_cross_validated_error_by_hand(wide):
         np.testing.assert_array_equal(result.scores[test], fresh.decision_function(X[test]))
     assert result.n_wrong == np.sum(model.classes_[result.predicted] != y)
     assert result.per_class(3)[1].sensitivity.value == np.mean(result.predicted[y == "beta"] == 1)
-    np.testing.assert_allclose(result.fold_deviations, result.fold_errors.std(axis=1, ddof=1))
     uneven = cross_validated_error(model, X, y, n_folds=3)
     assert uneven.errors[0] == pytest.approx(1 - uneven.own_probability.mean())
     assert uneven.errors[1] == uneven.n_wrong / 40 != uneven.fold_errors[1].mean()
@@ -387,9 +317,7 @@ def test_a_cross_validated_sample_is_worth_seven_tenths_of_one(n_wrong, n_groups
     """At the ends of the interval so many mistakes or more, or fewer, have half of what is left."""
     own, predicted = np.zeros(20, dtype=int), (np.arange(20) < n_wrong).astype(int)
     left_out = LeftOutScores(np.zeros((20, 2)), own, np.full(20, n_groups / 20), own)
-    result = CrossValidatedError(
-        np.zeros((2, 2)), np.ones(20), predicted, own, predicted, left_out, np.zeros(20)
-    )
+    result = CrossValidatedError(left_out, np.zeros(20), np.ones(20), predicted, predicted)
     error, n = result.error(0.9), 7 * n_groups // 10
     n_wrong = n_wrong * n // 20
     assert ((error.low == 0.0), (error.high == 1.0)) == ((n_wrong == 0), (n_wrong == n))
@@ -407,9 +335,7 @@ def test_predictions_by_their_calibrated_probability():
     own = (np.tile(np.arange(40), 5) < np.repeat([2, 8, 20, 32, 38], 40)).astype(int)
     predicted, nothing = (scores > 0).astype(int), np.zeros(200)
     left_out = LeftOutScores(np.column_stack([-scores, scores]), own, np.ones(200), np.arange(200) % 10)
-    result = CrossValidatedError(
-        np.zeros((2, 2)), nothing, predicted, own, nothing.astype(int), left_out, scores
-    )
+    result = CrossValidatedError(left_out, scores, nothing, predicted, nothing.astype(int))
     bands = result.by_probability()
     assert [(one.low, one.high) for one in bands] == [(0.9, None), (0.75, 0.9), (0.5, 0.75), (0, 0.5)]
     assert [(one.n_samples, one.n_right) for one in bands[:2]] == [(80, 76), (80, 64)]
@@ -473,7 +399,8 @@ def test_errors_beside_the_worst_case(pyplot, wide):
     np.testing.assert_allclose(drawn["most common class"].get_xdata(), 1 - largest / len(y))
     np.testing.assert_allclose(drawn["errors"].get_offsets(), np.c_[result.errors, [1, 2]])
     spread = [segment[:, 0] for segment in drawn["deviations"].get_segments()]
-    low, high = np.maximum(result.errors - result.fold_deviations, 0), result.errors + result.fold_deviations
+    deviations = result.fold_errors.std(axis=1, ddof=1)
+    low, high = np.maximum(result.errors - deviations, 0), result.errors + deviations
     np.testing.assert_allclose(spread, np.c_[low, high])
     # Folds that agree share a point, which is as many times as large.
     of_predict = drawn["folds"].get_offsets()[:, 1] == 2
@@ -515,18 +442,6 @@ def test_models_of_another_kind_are_refused(make, cancer):
     other = LogisticRegression(max_iter=10_000).fit(cancer[0][:, :2], cancer[1])
     with pytest.raises(ValueError, match="Display is not supported for LogisticRegression; "):
         make(other)
-
-
-def test_arguments(cancer, selector):
-    model = MinimaxRiskClassifier().fit(*cancer)
-    with pytest.raises(ValueError, match="max_features"):
-        SelectedFeaturesDisplay.from_estimator(model, max_features=0)
-    with pytest.raises(ValueError, match="max_samples"):
-        WorstCaseDistributionDisplay.from_estimator(model, cancer[1], max_samples="all")
-    with pytest.raises(ValueError, match="feature_names"):
-        StabilityDisplay.from_estimator(selector, feature_names=["u"])
-    with pytest.raises(ValueError, match="stability=True"):
-        StabilityDisplay.from_estimator(MinimaxRiskSelector().fit(*cancer))
 
 
 def test_labels_must_be_those_of_the_fit(wide):

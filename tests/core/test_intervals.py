@@ -19,7 +19,6 @@ def test_a_share_has_the_interval_of_scipy(n_counted, n):
     assert share(n_counted, n, 0.9) == Estimate(
         n_counted / n, pytest.approx(exact.low), pytest.approx(exact.high), n_counted, n
     )
-    assert share(0, 0, 0.9) is None
 
 
 @pytest.mark.parametrize("sizes", [(6, 6), (15, 15), (4, 25), (10, 40), (4, 5, 6)])

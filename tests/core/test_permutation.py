@@ -10,18 +10,14 @@ import warnings
 import numpy as np
 import pytest
 from joblib import parallel_config
-from scipy import sparse, stats
-from sklearn import config_context
+from scipy import stats
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from minimaxrisk import MinimaxRiskClassifier, permutation_test
 from minimaxrisk._utils.parallel import parallel_map
-from minimaxrisk.analysis import permutation_test as permutation_module
 from minimaxrisk.datasets import make_expression
-from minimaxrisk.engines.solution import StoppingRule
-from minimaxrisk.solvers import InteriorPoint
 
 
 @pytest.fixture
@@ -45,13 +41,10 @@ def labellings(y, n, seed):
         {"radius": "bootstrap", "n_bootstrap": 1, "weight_kind": "importance"},
         {"solver": "constraint-generation", "fit_intercept": False},
         {"class_weight": "balanced"},
-        {"class_weight": {0: 1.0, 1: 2.0}},
     ],
 )
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_null_values_are_those_of_fits_on_permuted_labels(noise, options, container):
+def test_null_values_are_those_of_fits_on_permuted_labels(noise, options):
     X, y = noise
-    X = container(np.where(np.abs(X) < 0.5, 0.0, X))
     weights = 1.0 + np.arange(30) % 3
     estimator = MinimaxRiskClassifier(**options)
     result = permutation_test(estimator, X, y, 3, sample_weight=weights, random_state=3)
@@ -60,19 +53,10 @@ def test_null_values_are_those_of_fits_on_permuted_labels(noise, options, contai
         assert exact.worst_case_error_lower_ - 1e-9 <= value <= exact.worst_case_error_ + 1e-3
     observed = MinimaxRiskClassifier(**options).fit(X, y, sample_weight=weights)
     assert observed.worst_case_error_ - 1e-9 <= result.statistic <= observed.worst_case_error_ + 1e-3
-
-
-def test_several_classes(wide):
-    X, y = wide
-    result = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
-    assert result.pvalue == 0.05
-    assert result.statistic < result.noise_floor[0.01]
     assert result.noise_floor[0.05] == np.quantile(result.null_distribution, 0.05)
-    for value, labels in zip(result.null_distribution[:3], labellings(y, 3, 0), strict=True):
-        assert MinimaxRiskClassifier().fit(X, labels).worst_case_error_ == pytest.approx(value, abs=1.1e-3)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_labellings_that_are_alike_by_symmetry_are_ties(seed):
     """Each sample is the last one with its values moved on by a column, and one sample is of another class.
 
@@ -87,19 +71,9 @@ def test_labellings_that_are_alike_by_symmetry_are_ties(seed):
     assert result.pvalue == 1.0
 
 
-@pytest.mark.parametrize("h", [None, 3])
-def test_pvalues_of_early_decisions_are_uniform_without_signal(h):
-    check_uniform(60, n_permutations=19, stop_after=h)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("h", [None, 4])
-def test_pvalues_of_a_thousand_tests_are_uniform(h):
-    check_uniform(1000, n_permutations=39, stop_after=h)
-
-
-def check_uniform(n_tests, *, n_permutations, stop_after):
-    """P-values that both rules can give are reached as often as they say, within noise.
+@pytest.mark.parametrize("n_tests", [60, pytest.param(1000, marks=pytest.mark.slow)])
+def test_pvalues_of_early_decisions_are_uniform_without_signal(n_tests):
+    """P-values are reached as often as they say, within noise.
 
     The radius is so small that R* is hardly ever that of naming one class, which would make ties.
     """
@@ -107,10 +81,7 @@ def check_uniform(n_tests, *, n_permutations, stop_after):
     for seed in range(n_tests):
         study = make_expression(20, 15, n_informative=0, random_state=seed)
         test = permutation_test(
-            *(MinimaxRiskClassifier(radius=0.3), study.data, study.target, n_permutations),
-            n_null=1,
-            stop_after=stop_after,
-            random_state=seed,
+            *(MinimaxRiskClassifier(radius=0.3), study.data, study.target, 19), n_null=1, random_state=seed
         )
         pvalues.append(test.pvalue)
     for level in (0.05, 0.1, 0.25, 0.5):
@@ -122,7 +93,7 @@ def check_uniform(n_tests, *, n_permutations, stop_after):
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"solver": "constraint-generation"}, {"class_weight": "balanced"}, {"marginal": "empirical"}],
+    [{}, {"class_weight": "balanced"}, {"marginal": "empirical"}],
 )
 def test_early_decisions_are_those_of_exact_values(n_classes, effect, options):
     rng = np.random.default_rng(n_classes)
@@ -144,40 +115,6 @@ def test_early_decisions_are_those_of_exact_values(n_classes, effect, options):
     assert whole.null_distribution[0] == early.null_distribution[0]
 
 
-@pytest.mark.filterwarnings("ignore:the estimator's solver stopped where")
-def test_fits_that_end_undecided_count_against_the_result(wide):
-    X, y = wide
-    test = permutation_test(MinimaxRiskClassifier(), X, y, 19, random_state=0)
-    assert test.n_no_larger == 0
-    few = MinimaxRiskClassifier(solver=InteriorPoint(max_iter=3))
-    sample = permutation_module._Sample.check(X, y, None, None, None)
-    labellings = [
-        (order, StoppingRule(1e-6)) for order in (np.arange(len(y)), *sample.labels.orders_of_rows(19, 0))
-    ]
-    observed, *others = permutation_module._bounds_of(few, sample)(labellings)
-    is_open = [bounds.lower <= observed.upper < bounds.upper for bounds in others]
-    assert sum(is_open) > 0
-    undecided = permutation_test(few, X, y, 19, random_state=0)
-    assert undecided.n_no_larger >= sum(is_open)
-
-
-@pytest.mark.usefixtures("eager_processes")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_the_sequential_rule_stops_at_its_count(noise, n_jobs):
-    X, y = noise
-    estimator = MinimaxRiskClassifier()
-    whole = permutation_test(estimator, X, y, 40, n_null=None, random_state=1)
-    no_larger = np.flatnonzero(whole.null_distribution <= whole.statistic + 1e-12)
-    for h in (1, 5):
-        stopped = permutation_test(estimator, X, y, 40, n_null=3, stop_after=h, n_jobs=n_jobs, random_state=1)
-        n_used = no_larger[h - 1] + 1
-        assert (stopped.n_permutations, stopped.n_no_larger) == (n_used, h)
-        assert stopped.pvalue == h / n_used
-        assert np.array_equal(stopped.null_distribution, whole.null_distribution[: min(3, n_used)])
-    never = permutation_test(estimator, X, y, 40, stop_after=40, n_jobs=n_jobs, random_state=1)
-    assert (never.pvalue, never.n_permutations) == (whole.pvalue, 40)
-
-
 def test_strata_keep_differences_between_batches_out():
     """Batches differ in their features and in their share of cases; within them labels are noise."""
     rng = np.random.default_rng(5)
@@ -187,24 +124,6 @@ def test_strata_keep_differences_between_batches_out():
     estimator = MinimaxRiskClassifier()
     assert permutation_test(estimator, X, y, 49, random_state=0).pvalue <= 0.04
     assert permutation_test(estimator, X, y, 49, strata=batch, random_state=0).pvalue > 0.1
-
-
-def test_labels_stay_within_their_stratum(noise):
-    X, _ = noise
-    strata = np.repeat(["a", "b", "c"], 10)
-    y = np.array([0] * 10 + [1] * 10 + [0, 1] * 5)
-    seen = []
-
-    class Spy(MinimaxRiskClassifier):
-        def fit(self, X, y, sample_weight=None):
-            seen.append(y)
-            return super().fit(X, y, sample_weight)
-
-    permutation_test(Spy(), X, y, 6, strata=strata, random_state=0)
-    for labels in seen:
-        assert np.array_equal(labels[:20], y[:20])
-        assert labels[20:].sum() == 5
-    assert len({tuple(labels) for labels in seen}) > 3
 
 
 def test_samples_of_weight_zero_take_no_part(noise):
@@ -217,16 +136,6 @@ def test_samples_of_weight_zero_take_no_part(noise):
     with_them = permutation_test(estimator, X_more, y, 5, sample_weight=weights, random_state=0)
     without = permutation_test(estimator, X[:25], y[:25], 5, random_state=0)
     assert np.array_equal(with_them.null_distribution, without.null_distribution)
-
-
-def test_weights_of_a_pipeline_under_metadata_routing(noise):
-    X, y = noise
-    weights = 1.0 + np.arange(30) % 3
-    pipeline = make_pipeline(SelectKBest(k=10), MinimaxRiskClassifier())
-    plain = permutation_test(pipeline, X, y, 3, sample_weight=weights, random_state=0)
-    with config_context(enable_metadata_routing=True):
-        routed = permutation_test(pipeline, X, y, 3, sample_weight=weights, random_state=0)
-    assert np.array_equal(plain.null_distribution, routed.null_distribution)
 
 
 def test_selection_inside_a_pipeline_is_part_of_what_is_tested(noise):
@@ -256,11 +165,9 @@ def test_the_number_of_processes_does_not_matter(noise):
     [
         ({"n_permutations": 0}, "n_permutations"),
         ({"n_null": 0}, "n_null"),
-        ({"stop_after": -1}, "stop_after"),
         ({"gap_tol": "small"}, "gap_tol"),
         ({"groups": np.zeros(7)}, "groups"),
         ({"groups": np.arange(30) // 2, "strata": np.arange(30)}, "strata"),
-        ({"n_jobs": "2"}, "n_jobs"),
         ({"strata": np.arange(30)}, "strata"),
         ({"y": np.zeros(30)}, "classes"),
         ({"estimator": LogisticRegression()}, "LogisticRegression"),

@@ -11,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from corpora.tables import Table
 from minimaxrisk import MinimaxRiskClassifier, check_batches
 from minimaxrisk.analysis.cross_validation import cross_validated_error, why_no_folds
-from minimaxrisk.analysis.data import evidence_of, findings_of_batches
+from minimaxrisk.analysis.data import evidence_of
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.run import findings_of_model, findings_of_table
 from minimaxrisk.checks.table import StudyTable
@@ -46,5 +46,5 @@ def findings_of(table: Table) -> list[Finding]:
             evidence = evidence_of(model, folds.predicted, folds.scores)
         found += findings_of_model(checked, evidence, filled=filled, known=found)
         if table.batch is not None:
-            found += findings_of_batches(check_batches(model, filled, table.y, table.batch))
+            found += check_batches(model, filled, table.y, table.batch).findings
     return found

@@ -9,23 +9,20 @@ if TYPE_CHECKING:
     from minimaxrisk.analysis.comparison import Comparison
     from minimaxrisk.analysis.evaluation import (
         BaselineComparison,
-        ClassEvaluation,
         Evaluation,
-        ExpectedPeople,
         ProbabilityCheck,
     )
-    from minimaxrisk.analysis.intervals import Estimate
+    from minimaxrisk.analysis.intervals import ClassRates, Estimate
     from minimaxrisk.analysis.minimax_risk_path import MinimaxRiskPath
     from minimaxrisk.analysis.permutation_test import PermutationTestResult
 
 __all__ = [
     "BaselineComparison",
     "BatchCheck",
-    "ClassEvaluation",
+    "ClassRates",
     "Comparison",
     "Estimate",
     "Evaluation",
-    "ExpectedPeople",
     "MinimaxRiskPath",
     "PermutationTestResult",
     "ProbabilityCheck",
@@ -34,11 +31,10 @@ __all__ = [
 _MODULE_OF = {
     "BaselineComparison": "evaluation",
     "BatchCheck": "batches",
-    "ClassEvaluation": "evaluation",
+    "ClassRates": "intervals",
     "Comparison": "comparison",
     "Estimate": "intervals",
     "Evaluation": "evaluation",
-    "ExpectedPeople": "evaluation",
     "MinimaxRiskPath": "minimax_risk_path",
     "PermutationTestResult": "permutation_test",
     "ProbabilityCheck": "evaluation",

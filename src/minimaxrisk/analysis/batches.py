@@ -1,8 +1,4 @@
-"""Batches: what was measured together, on one day or in one hospital.
-
-Batches differ for that reason alone, and where batch and class go together, such a difference looks like one
-between classes.
-"""
+"""Whether a model has learned the batch, such as the day or hospital of a measurement."""
 
 from __future__ import annotations
 
@@ -12,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.metrics.cluster import contingency_matrix
 
 from minimaxrisk._utils.arguments import check_n_folds
 from minimaxrisk._utils.arrays import IntArray, columns_of
 from minimaxrisk._utils.notices import quiet_fits
 from minimaxrisk.analysis.cross_validation import cross_validated_error
 from minimaxrisk.checks.batches import are_confounded
+from minimaxrisk.checks.findings import Finding
 from minimaxrisk.estimators.classifier import MinimaxRiskClassifier
 from minimaxrisk.guarantees.certified import LIBRARY_CLASSIFIER, Estimator, columns_used_by, fitted_for
 from minimaxrisk.guarantees.fitted_problem import check_classes
@@ -44,8 +42,8 @@ class BatchCheck:
     n_wrong : int or None
         Samples whose batch was predicted wrongly from the selected columns in cross-validation; None if that
         was not possible, for the reason in ``skipped``.
-    n_wrong_majority, n_wrong_by_class : int
-        Errors of always predicting the most common batch, and the most common one of the sample's class.
+    n_wrong_by_class : int
+        Errors of predicting the most common batch of the sample's class.
     skipped : str or None
         Why there was no cross-validation.
     n_independent : float or None
@@ -56,7 +54,6 @@ class BatchCheck:
     classes: np.ndarray
     counts: IntArray
     n_wrong: int | None
-    n_wrong_majority: int
     n_wrong_by_class: int
     skipped: str | None = None
     n_independent: float | None = None
@@ -86,40 +83,42 @@ class BatchCheck:
         return bool(stats.binom.cdf(n_wrong, n, share) < SIGNIFICANCE)
 
     @property
+    def findings(self) -> list[Finding]:
+        """Batches of several classes that the selected columns predict, as a data check."""
+        if self.is_confounded or not self.is_predictable:
+            return []
+        return [
+            Finding(
+                "predictable-batch",
+                message=self.statement,
+                remedy="Correct the values for the batch, or fit without one batch and evaluate on it, batch "
+                "after batch (LeaveOneGroupOut of scikit-learn).",
+                numbers={"n_wrong": self.n_wrong, "n_wrong_by_class": self.n_wrong_by_class},
+            )
+        ]
+
+    @property
     def statement(self) -> str:
         """The outcome in words."""
-        return f"{self._described()} {self._tested()}"
-
-    def __str__(self) -> str:
-        return self.statement
-
-    def _described(self) -> str:
         shown = [
             f"{batch}: " + ", ".join(f"{label} {n}" for label, n in zip(self.classes, row, strict=True))
             for batch, row in zip(self.batches[:MOST_SHOWN], self.counts, strict=False)
         ]
         more = f"; and {len(self.batches) - MOST_SHOWN} more" if len(self.batches) > MOST_SHOWN else ""
-        counts = f"{len(self.batches)} batches ({'; '.join(shown)}{more})."
-        if not self.is_confounded:
-            return counts
+        text = f"{len(self.batches)} batches ({'; '.join(shown)}{more})."
+        if self.is_confounded:
+            text += " Each batch holds one class only, so batches and classes cannot be separated."
+        if self.n_wrong is None:
+            return f"{text} Whether the selected columns predict the batch was not tested: {self.skipped}."
+        predict = "predict" if self.is_predictable else "do not predict"
         return (
-            f"{counts} EVERY BATCH HOLDS ONE CLASS ONLY: what was learned may be the difference between "
-            "batches, and these data cannot show which."
+            f"{text} The selected columns {predict} the batch better than the class does: {self.n_wrong} of "
+            f"{self.n_samples} batches are wrong in cross-validation, {self.n_wrong_by_class} if predicted "
+            "from the class."
         )
 
-    def _tested(self) -> str:
-        if self.n_wrong is None:
-            return f"Whether the selected columns predict the batch was not tested: {self.skipped}."
-        errors = (
-            f"in cross-validation they get {self.n_wrong} of {self.n_samples} batches wrong; the most common "
-            f"batch is wrong for {self.n_wrong_majority}, and the most common batch of the sample's class "
-            f"for {self.n_wrong_by_class}"
-        )
-        if self.is_predictable:
-            return f"The selected columns predict the batch: {errors}. Part of what they show is the batch."
-        if self.is_confounded:
-            return f"The class gives the batch away, and so do the selected columns: {errors}."
-        return f"No sign that the selected columns predict the batch better than the class does: {errors}."
+    def __str__(self) -> str:
+        return self.statement
 
 
 def check_batches(
@@ -185,8 +184,7 @@ def check_batches(
     names = np.asarray(batch)[np.unique(codes, return_index=True)[1]].astype(str)
     if len(names) < 2:
         raise ValueError(f"batch must name at least 2 batches, got only {names[0]!r}.")
-    counts = np.zeros((len(names), len(data.classes)), dtype=np.intp)
-    np.add.at(counts, (codes, data.labels), 1)
+    counts = np.asarray(contingency_matrix(codes, data.labels))
     kept = n_independent = None
     if groups is not None:
         unit = codes_of_groups(groups, len(codes))
@@ -194,7 +192,7 @@ def check_batches(
         kept = None if len(differences_within(unit, codes)) else unit
     used = columns_used_by(fitted)
     skipped = _reason_to_skip(used, codes, kept)
-    n, n_wrong = len(codes), None
+    n_wrong = None
     if skipped is None:
         columns = columns_of(data.X, used)
         with quiet_fits():
@@ -207,8 +205,7 @@ def check_batches(
         classes=data.classes,
         counts=counts,
         n_wrong=n_wrong,
-        n_wrong_majority=n - int(counts.sum(axis=1).max()),
-        n_wrong_by_class=n - int(counts.max(axis=0).sum()),
+        n_wrong_by_class=len(codes) - int(counts.max(axis=0).sum()),
         skipped=skipped,
         n_independent=n_independent,
     )

@@ -55,21 +55,30 @@ class CrossValidatedError:
     judged: errors are about the others, ``predicted`` holds their own class and all probabilities NaN.
     """
 
-    # A row for the randomized rule, the mean probability of wrong labels, and one for ``predicted``.
-    fold_errors: FloatArray
+    left_out: LeftOutScores  # the scores behind the labels, with the samples' own classes and folds
+    scores: FloatArray  # calibrated, if the labels are those of the calibrated decision; 1-D for two classes
     own_probability: FloatArray  # that the randomized rule gave to the sample's own label
     predicted: IntArray  # position in ``classes_`` of the predicted label
-    own: IntArray  # and of the sample's own label
     times_wrong: IntArray  # how many of the repeats got each sample wrong
-    left_out: LeftOutScores  # the scores behind the labels
-    scores: FloatArray  # calibrated, if the labels are those of the calibrated decision; 1-D for two classes
     n_repeats: int = 1
     selection_frequency: FloatArray | None = None  # share of all fits that selected each column
     is_out_of_bag: bool = False  # by members of an ensemble that had not seen the sample
 
     @property
+    def own(self) -> IntArray:
+        """The position of each sample's own label."""
+        return self.left_out.own
+
+    @property
+    def fold_errors(self) -> FloatArray:
+        """A row for the randomized rule, the mean probability of wrong labels, and one for ``predicted``."""
+        losses = np.array([1.0 - self.own_probability, self.predicted != self.own])
+        fold = np.where(self.is_judged, self.left_out.fold, -1)
+        return np.array([losses[:, fold == name].mean(axis=1) for name in np.unique(fold[fold >= 0])]).T
+
+    @property
     def n_folds(self) -> int:
-        return self.fold_errors.shape[1]
+        return len(np.unique(self.left_out.fold[self.is_judged]))
 
     @property
     def is_judged(self) -> BoolArray:
@@ -85,11 +94,6 @@ class CrossValidatedError:
     def errors(self) -> FloatArray:
         """Over all judged samples. Folds differ in size, so this is not the mean of their errors."""
         return np.array([1.0 - self.own_probability[self.is_judged].mean(), self.n_wrong / self.n_judged])
-
-    @property
-    def fold_deviations(self) -> FloatArray:
-        """Standard deviations over the folds."""
-        return self.fold_errors.std(axis=1, ddof=1)
 
     @property
     def n_wrong(self) -> int:
@@ -116,9 +120,7 @@ class CrossValidatedError:
 
     def error(self, confidence: float = 0.95) -> Estimate:
         """Share of samples that ``predict`` got wrong, with its approximate interval."""
-        found = share(self.n_wrong, self.n_judged, confidence, precision=self._precision)
-        assert found is not None
-        return found
+        return share(self.n_wrong, self.n_judged, confidence, precision=self._precision)
 
     def per_class(self, n_classes: int, confidence: float = 0.95) -> list[ClassRates]:
         """Sensitivity, specificity and predictive value of each class, with approximate intervals."""
@@ -218,12 +220,14 @@ def cross_validated_error(
         left_out = LeftOutScores(scores, own, weights, folds[0], is_calibrated=True)
         return _counted(left_out, probabilities, is_out_of_bag=True)
     known, fresh = None if groups is None else unit, predicting_copy(model)
-    outcomes = [without_each_fold(_outcome, fresh, X, y, fold, groups=known, n_jobs=n_jobs) for fold in folds]
-    repeats = [
-        _joined(fold, of_fold, own, weights, calibrated=calibrated)
-        for fold, of_fold in zip(folds, outcomes, strict=True)
-    ]
-    selected = [one.selected for of_fold in outcomes for one in of_fold if one.selected is not None]
+    repeats, selected = [], []
+    for fold in folds:
+        found = without_each_fold(_outcome, fresh, X, y, fold, groups=known, n_jobs=n_jobs)
+        selected += [one[-1] for one in found if one[-1] is not None]
+        joined = [in_order_of_samples(fold, list(parts)) for parts in list(zip(*found, strict=True))[:-1]]
+        probabilities, predicted, scores = joined
+        left_out = LeftOutScores(scores, own, weights, fold, is_calibrated(model))
+        repeats.append(_counted(left_out, probabilities, None if calibrated else predicted))
     return replace(
         repeats[0],
         times_wrong=np.sum([one.times_wrong for one in repeats], axis=0),
@@ -232,58 +236,30 @@ def cross_validated_error(
     )
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """Predictions for a fold by a model fitted without it, and the columns of ``X`` that it selected."""
-
-    probabilities: FloatArray
-    predicted: IntArray
-    scores: FloatArray
-    selected: BoolArray | None
-    is_calibrated: bool
-
-
-def _outcome(fitted: Any, left_out: Any) -> _Outcome:
-    return _Outcome(
-        probabilities=in_memory(fitted.predict_proba(left_out)),
-        predicted=np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out))),
-        scores=decision_scores(fitted, left_out),
-        selected=_selected(fitted),
-        is_calibrated=is_calibrated(fitted),
+def _outcome(fitted: Any, left_out: Any) -> tuple[FloatArray, IntArray, FloatArray, BoolArray | None]:
+    """Probabilities, predicted positions and scores of a fold, and the selected columns of ``X``."""
+    return (
+        in_memory(fitted.predict_proba(left_out)),
+        np.searchsorted(fitted.classes_, in_memory(fitted.predict(left_out))),
+        decision_scores(fitted, left_out),
+        _selected(fitted),
     )
-
-
-def _joined(
-    fold: IntArray, outcomes: list[_Outcome], own: IntArray, weights: FloatArray, *, calibrated: bool
-) -> CrossValidatedError:
-    """All folds of one repeat."""
-    probabilities, predicted, scores = (
-        in_order_of_samples(fold, [getattr(one, name) for one in outcomes])
-        for name in ("probabilities", "predicted", "scores")
-    )
-    left_out = LeftOutScores(scores, own, weights, fold, outcomes[0].is_calibrated)
-    return _counted(left_out, probabilities, None if calibrated else predicted)
 
 
 def _counted(
     left_out: LeftOutScores, probabilities: FloatArray, predicted: IntArray | None = None, **more: Any
 ) -> CrossValidatedError:
     """Errors of the randomized rule and of the predicted labels, by default of the calibrated decision."""
-    scores = left_out.logits if predicted is None else left_out.scores
-    predicted = left_out.predicted if predicted is None else predicted
-    own, fold, is_judged = left_out.own, left_out.fold, left_out.weights > 0.0
-    own_probability = np.where(is_judged, probabilities[np.arange(len(own)), own], np.nan)
+    scores, own, is_judged = left_out.scores, left_out.own, left_out.weights > 0.0
+    if predicted is None:
+        scores, predicted = left_out.logits, left_out.predicted
     predicted = np.where(is_judged, predicted, own)
-    losses = np.array([1.0 - own_probability, predicted != own])
-    names = np.unique(fold[is_judged])
     return CrossValidatedError(
-        fold_errors=np.array([losses[:, fold == name].mean(axis=1) for name in names]).T,
-        own_probability=own_probability,
-        predicted=predicted,
-        own=own,
-        times_wrong=(predicted != own).astype(np.intp),
         left_out=left_out,
         scores=0.5 * (scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores,
+        own_probability=np.where(is_judged, probabilities[np.arange(len(own)), own], np.nan),
+        predicted=predicted,
+        times_wrong=(predicted != own).astype(np.intp),
         **more,
     )
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from minimaxrisk.analysis.batches import BatchCheck, check_batches
+from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.run import findings_of_model, findings_of_table
 from minimaxrisk.checks.table import Evidence, StudyTable
@@ -116,7 +116,7 @@ def check_data(
     if model is not None and can(model, SELECTION):
         found += findings_of_model(table, evidence_of(model), known=found)
     if batch is not None and model is not None:
-        found += findings_of_batches(check_batches(model, X, y, batch, groups=groups))
+        found += check_batches(model, X, y, batch, groups=groups).findings
     return tuple(found)
 
 
@@ -126,26 +126,10 @@ def evidence_of(model: Any, predicted: Any = None, scores: Any = None) -> Eviden
     return Evidence(columns, np.asarray(model.feature_importances_)[columns], predicted, scores)
 
 
-def findings_of_batches(found: BatchCheck) -> list[Finding]:
-    """Return what the test of batches adds: batches of several classes that the selected columns predict."""
-    if found.is_confounded or not found.is_predictable:
-        return []
-    return [
-        Finding(
-            "predictable-batch",
-            message=found.statement,
-            remedy="Correct the values for the batch, or fit without one batch and evaluate on it, batch "
-            "after batch (LeaveOneGroupOut of scikit-learn).",
-            numbers={"n_wrong": found.n_wrong, "n_wrong_by_class": found.n_wrong_by_class},
-        )
-    ]
-
-
 def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = None) -> TrainingScale | None:
-    """Are new samples on the scale of the training data? ``.compare(X_new)`` of the result says so.
+    """Describe the scale of the training data; ``.compare(X_new)`` of the result checks new samples.
 
-    To be asked before a model is applied to them: a model of raw intensities answers to logarithms with
-    confidence, and wrongly.
+    Compare before predicting: a model of raw intensities is certain about logarithms, and wrong.
 
     Parameters
     ----------
@@ -157,13 +141,13 @@ def training_scale(model: Estimator, X: Any, y: Any, *, before_scaling: Any = No
     y : array-like of shape (n_samples,)
         Their labels.
     before_scaling : {ndarray, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        The same columns, filled but before a scaler, where new samples are to be compared before it: behind
-        one that clips, all scales look alike.
+        The same columns, imputed but not yet scaled, if new samples are compared before a scaler. After one
+        that clips, all scales look alike.
 
     Returns
     -------
     TrainingScale or None
-        None for a model that uses no column: it says the same of every sample.
+        None for a model that uses no column.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""A fitted model on samples that it has not seen: how often it is wrong, with intervals.
-
-Nothing is fitted here, so the errors are those of this very model, and their number is binomial if samples
-are independent. Intervals are those of ``intervals.py``.
+"""A fitted model on samples that it has not seen: error rates with intervals.
 
 **Comparison with a baseline.** Of the samples that either the model or the baseline alone misclassifies, the
 baseline misclassifies half if both have the same error rate. McNemar's exact test is the binomial test of
@@ -25,15 +22,23 @@ from sklearn.metrics import confusion_matrix
 
 from minimaxrisk._utils.arguments import check_confidence, counted, listed
 from minimaxrisk._utils.arrays import BoolArray, FloatArray, IntArray
-from minimaxrisk._utils.rounding import outward, percent
+from minimaxrisk._utils.rounding import percent
 from minimaxrisk._utils.sklearn_private import check_classifier
 from minimaxrisk._utils.stored_tables import in_memory
 from minimaxrisk.analysis.cross_validation import ProbabilityBand, bands_of
-from minimaxrisk.analysis.intervals import Estimate, area_under_curve, class_rates, mixture, share
+from minimaxrisk.analysis.intervals import (
+    PEOPLE,
+    ClassRates,
+    Estimate,
+    area_under_curve,
+    class_rates,
+    mixture,
+    share,
+)
 from minimaxrisk.estimators.prediction_sets import has_scores, scores_of
 from minimaxrisk.guarantees.certified import SETS, Estimator, can
 from minimaxrisk.guarantees.error_bound import checked_prevalence
-from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
+from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words, margins
 from minimaxrisk.guarantees.verification import was_fitted_on
 from minimaxrisk.samples.groups import codes_of_groups
 from minimaxrisk.samples.independent_units import one_of_each
@@ -43,73 +48,6 @@ from minimaxrisk.samples.labels import check_labels
 SEED = 0
 # Below it the number of errors is not one that the probabilities let expect, and a baseline is not as good.
 UNUSUAL = 0.05
-PEOPLE = 1000  # among whom errors are counted at a prevalence
-
-
-@dataclass(frozen=True)
-class ClassEvaluation:
-    """How the samples of one class fared.
-
-    Attributes
-    ----------
-    label : object
-        The class.
-    is_known : bool
-        Whether the model can predict it. All samples of other classes are errors.
-    sensitivity : Estimate or None
-        Share of the samples of the class that are predicted correctly; None without samples.
-    specificity : Estimate or None
-        Share of the samples of other classes that are not predicted to be of it; None without samples.
-    predictive_value : Estimate or None
-        Share of the samples predicted to be of it that are, at the given prevalence or at that of the
-        samples; None if there are none, or all samples are of one class.
-    area : Estimate or None
-        Area under the ROC curve of the class against all others, by how far its score is above the best of
-        the others; None without scores, and without samples of it or of others.
-    people : ExpectedPeople or None
-        Expected numbers among 1,000 people, if a prevalence was given.
-    """
-
-    label: Any
-    is_known: bool
-    sensitivity: Estimate | None
-    specificity: Estimate | None
-    predictive_value: Estimate | None
-    area: Estimate | None = None
-    people: ExpectedPeople | None = None
-
-
-@dataclass(frozen=True)
-class ExpectedPeople:
-    """Expected numbers among 1,000 people, where classes are as common as the given prevalence says.
-
-    Attributes
-    ----------
-    label : object
-        The class.
-    n : float
-        How many people are of the class.
-    n_found, n_false : tuple of float
-        How many of them are predicted correctly, and how many of the others are predicted to be of the class:
-        the number, and the ends of its interval.
-    """
-
-    label: Any
-    n: float
-    n_found: tuple[float, float, float]
-    n_false: tuple[float, float, float]
-
-    @property
-    def statement(self) -> str:
-        """The numbers in words."""
-        found, false = (
-            f"{value:,.0f} ({' to '.join(outward(low, high, ',.0f'))})"
-            for value, low, high in (self.n_found, self.n_false)
-        )
-        return (
-            f"{self.n:,.0f} of {PEOPLE:,} people are {self.label!r}: {found} are predicted correctly. "
-            f"{false} others are predicted to be {self.label!r}."
-        )
 
 
 @dataclass(frozen=True)
@@ -141,16 +79,11 @@ class ProbabilityCheck:
     @property
     def statement(self) -> str:
         """The outcome in words."""
-        text = (
-            f"By the probabilities {self.expected_errors:.1f} errors were to be expected among "
-            f"{counted(self.n, 'sample')}, and there {'was' if self.n_errors == 1 else 'were'} "
-            f"{self.n_errors}"
-        )
+        text = f"Calibration: {self.n_errors:,} errors, {self.expected_errors:.1f} expected"
         if self.p_value >= UNUSUAL:
-            return f"{text}: they agree, as far as so many samples can tell."
-        known = "sure of too much" if self.n_errors > self.expected_errors else "more cautious than need be"
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
-        return f"{text} ({p}): on these samples the probabilities are {known}."
+            return f"{text} by the probabilities: no difference is shown."
+        known = "too certain" if self.n_errors > self.expected_errors else "too cautious"
+        return f"{text} (p = {self.p_value:.2g}): on these samples the probabilities are {known}."
 
 
 @dataclass(frozen=True)
@@ -267,39 +200,30 @@ class Evaluation:
     @property
     def error(self) -> Estimate:
         """Share of wrong predictions."""
-        n, n_right = self.confusion.sum(), self.confusion.trace()
-        return self._of(n - n_right, n)
+        n = self.confusion.sum()
+        return share(n - self.confusion.trace(), n, self.confidence)
 
     @property
     def certain_error(self) -> Estimate | None:
         """Share of wrong predictions among those whose prediction set holds one class; None without any."""
-        kinds = self.kinds_of_sets
-        if kinds is None:
-            return None
+        kinds = self.kinds_of_sets or {"sure and right": 0, "sure and wrong": 0}
         n_wrong = kinds["sure and wrong"]
-        return share(n_wrong, n_wrong + kinds["sure and right"], self.confidence)
+        n = n_wrong + kinds["sure and right"]
+        return share(n_wrong, n, self.confidence) if n else None
 
     @property
     def balanced_accuracy(self) -> Estimate | None:
         """Mean sensitivity of the classes that have samples; None for one class alone."""
-        present = self._present
-        if len(present) < 2:
-            return None
-        equal = np.full(len(present), 1.0 / len(present))
-        return mixture([self._predicted_as(k, k) for k in present], equal, self.confidence)
+        present = self.confusion.any(axis=1)
+        return self._right_at(present / present.sum()) if present.sum() > 1 else None
 
     @property
     def error_at_prevalence(self) -> Estimate | None:
         """Share of wrong predictions where the classes are as common as ``prevalence`` says."""
         if self.prevalence is None:
             return None
-        sizes, wrong = self.confusion.sum(axis=1), self.confusion.sum(axis=1) - self.confusion.diagonal()
-        certain = [k >= self.n_known for k in range(len(self.labels))]
-        shares = [
-            Estimate(1.0, 1.0, 1.0) if is_wrong else self._of(n_wrong, n)
-            for is_wrong, n_wrong, n in zip(certain, wrong, sizes, strict=True)
-        ]
-        return mixture(shares, list(self.prevalence.values()), self.confidence)
+        right = self._right_at(self._shares)
+        return Estimate(1.0 - right.value, 1.0 - right.high, 1.0 - right.low)
 
     @cached_property
     def area(self) -> Estimate | None:
@@ -310,13 +234,13 @@ class Evaluation:
         ranked = self._ranked
         if ranked is None:
             return None
-        leads, own = ranked
-        return area_under_curve(leads, own, self.confidence)
+        return area_under_curve(*ranked, self.confidence)
 
     @cached_property
-    def per_class(self) -> tuple[ClassEvaluation, ...]:
-        """The evaluation of each of ``labels``."""
-        return tuple(self._of_class(k) for k in range(len(self.labels)))
+    def per_class(self) -> tuple[ClassRates, ...]:
+        """The rates of each class that the model knows."""
+        rates = class_rates(self.confusion, self.confidence)
+        return tuple(replace(rates[k], **self._more_of_class(k)) for k in range(self.n_known))
 
     @cached_property
     def calibration(self) -> ProbabilityCheck | None:
@@ -380,59 +304,47 @@ class Evaluation:
         }
 
     @property
-    def _present(self) -> list[int]:
-        return np.flatnonzero(self.confusion.sum(axis=1)).tolist()
+    def _shares(self) -> FloatArray:
+        """The prevalence of each label."""
+        return np.array(list((self.prevalence or {}).values()))
 
-    def _of(self, n_counted: int, n: int) -> Estimate:
-        """Return a share of samples that there are."""
-        found = share(n_counted, n, self.confidence)
-        assert found is not None
-        return found
+    def _mixture(self, predicted: IntArray, weights: FloatArray) -> Estimate:
+        """Return the weighted sum over the labels of the shares that are predicted to be of given classes."""
+        used = np.flatnonzero(weights)
+        counts = zip(self.confusion[used, predicted[used]], self.confusion[used].sum(axis=1), strict=True)
+        return mixture([share(k, n, self.confidence) for k, n in counts], weights[used], self.confidence)
 
-    def _predicted_as(self, k: int, own: int) -> Estimate:
-        """Return the share of a class that is predicted to be of class k, which is zero if k is not known."""
-        if k >= self.n_known:
-            return Estimate(0.0, 0.0, 0.0)
-        return self._of(self.confusion[own, k], self.confusion[own].sum())
+    def _right_at(self, weights: FloatArray) -> Estimate:
+        """Return the share of right predictions where labels have these weights; unknown ones are wrong."""
+        every = np.arange(len(weights))
+        return self._mixture(every, np.where(every < self.n_known, weights, 0.0))
 
     @property
     def _ranked(self) -> tuple[FloatArray, IntArray] | None:
-        """Leads of the scores (n x K) and classes of the samples that count and are of a known class."""
+        """Margins of the scores (n x K) and classes of the samples that count and are of a known class."""
         used = self.is_counted & (self.own < self.n_known)
         if self.scores is None or len(np.unique(self.own[used])) < 2:
             return None
-        leads = [lead_of(self.scores[used], k) for k in range(self.n_known)]
-        return np.column_stack(leads), self.own[used]
+        return margins(self.scores[used]), self.own[used]
 
-    def _of_class(self, k: int) -> ClassEvaluation:
-        rates = class_rates(self.confusion, self.confidence)[k]
-        people, value = None, rates.predictive_value if len(self._present) > 1 else None
+    def _more_of_class(self, k: int) -> dict[str, Any]:
+        """Return what a class has beside its rates."""
+        found: dict[str, Any] = {"label": self.labels[k]}
         if self.prevalence is not None:
-            people, value = self._people(k), self._predictive_value(k)
-        area, ranked = None, self._ranked
+            people, is_own = PEOPLE * self._shares, np.arange(len(self.labels)) == k
+            of_class = np.full(len(people), k)
+            found["n_people"] = float(people[k])
+            found["n_found"] = self._mixture(of_class, people * is_own)
+            found["n_false"] = self._mixture(of_class, people * ~is_own)
+            found["predictive_value"] = self._predictive_value(k)
+        elif np.count_nonzero(self.confusion.sum(axis=1)) == 1:
+            found["predictive_value"] = None
+        ranked = self._ranked
         if ranked is not None and k in ranked[1]:
-            lead = ranked[0][:, k]
-            area = area_under_curve(
-                np.column_stack([-lead, lead]), (ranked[1] == k).astype(np.intp), self.confidence
-            )
-        return ClassEvaluation(
-            label=self.labels[k],
-            is_known=k < self.n_known,
-            sensitivity=rates.sensitivity,
-            specificity=rates.specificity,
-            predictive_value=value,
-            area=area,
-            people=people,
-        )
-
-    def _people(self, k: int) -> ExpectedPeople:
-        """Return expected numbers of people of class k, and of others that are predicted to be of it."""
-        weights = PEOPLE * np.array(list((self.prevalence or {}).values()))
-        found = mixture([self._predicted_as(k, k)], weights[[k]], self.confidence)
-        others = [j for j in range(len(weights)) if j != k]
-        false = mixture([self._predicted_as(k, j) for j in others], weights[others], self.confidence)
-        as_tuple = [(one.value, one.low, one.high) for one in (found, false)]
-        return ExpectedPeople(self.labels[k], float(weights[k]), *as_tuple)
+            margin, is_own = ranked[0][:, k], ranked[1] == k
+            both = np.column_stack([-margin, margin])
+            found["area"] = area_under_curve(both, is_own.astype(np.intp), self.confidence)
+        return found
 
     def _predictive_value(self, k: int) -> Estimate | None:
         """Return the share of those predicted to be of class k that are, at the prevalence.
@@ -444,71 +356,64 @@ class Evaluation:
             return None
         each = 1.0 - (1.0 - self.confidence) / len(self.labels)
         rates = [share(row[k], row.sum(), each) for row in self.confusion]
-        value, low, high = (
-            np.array([getattr(rate, name) for rate in rates]) * list((self.prevalence or {}).values())
-            for name in ("value", "low", "high")
-        )
+        value, low, high = self._shares * np.transpose([[one.value, one.low, one.high] for one in rates])
 
-        def of(own: float, others: FloatArray) -> float:
-            total = own + others.sum() - others[k]
-            return float(own / total) if total else 0.0
+        def of(own: FloatArray, others: FloatArray) -> float:
+            total = own[k] + others.sum() - others[k]
+            return float(own[k] / total) if total else 0.0
 
-        return Estimate(of(value[k], value), of(low[k], high), of(high[k], low))
+        return Estimate(of(value, value), of(low, high), of(high, low))
 
     @property
     def statement(self) -> str:
-        """How often it errs, how sure that is, and for which samples, in words."""
-        n, wrong = int(self.confusion.sum()), self.error.n_counted
+        """The error rate and its interval, what it is compared with and what it assumes, in words."""
         drawn = "" if self.n_groups is None else f" (one of each of {counted(self.n_groups, 'group')})"
-        errs = f"On {counted(n, 'sample')}{drawn} this model errs on {wrong:,}"
+        wrong = f"{self.error.n_counted:,} of {counted(self.error.n or 0, 'sample')}{drawn}"
+        unknown = [
+            f"{counted(size, 'sample')} of {label!r}, which the model does not know, counted as wrong."
+            for label, size in self.unknown.items()
+        ]
         if self.doubt:
-            text = f"{self.doubt} {errs}; until then that may mean nothing."
-        else:
-            text = (
-                f"{errs}: {self.error.value:.1%}, and with {percent(self.confidence)} confidence between "
-                f"{self.error.interval.replace(' to ', ' and ')}. {self._compared()}"
-            )
-        for label, size in self.unknown.items():
-            are = "is" if size == 1 else "are"
-            text += f" {size:,} {are} {label!r}, which the model does not know: counted as wrong."
-        if self.doubt:
-            return text
+            found = f"The model misclassifies {wrong}, which may mean nothing until this is resolved."
+            return " ".join([self.doubt, found, *unknown])
+        error, of_what = self.error, "samples" if self.n_groups is None else "groups"
+        level = percent(self.confidence)
+        parts = [
+            f"Error rate: {error.value:.1%} ({wrong}, {level} CI {error.interval}).",
+            self._compared(),
+            *unknown,
+        ]
         if self.prevalence is not None:
             shares = ", ".join(f"{part:.4g} {label!r}" for label, part in self.prevalence.items())
-            text += f" Where the shares of the classes are {shares}, it errs on {self.error_at_prevalence}."
-        of_what = "samples" if self.n_groups is None else "groups"
-        return (
-            f"{text} That holds for any classifier if it has learned from none of them, nothing about it was "
-            f"chosen by their labels, and the {of_what} are independent and drawn like those that it will "
-            "meet."
-        )
+            parts.append(
+                f"Error rate where the classes have the shares {shares}: {self.error_at_prevalence}."
+            )
+        assumed = f"The interval assumes independent {of_what} that had no part in making the model."
+        return " ".join([*parts, assumed])
 
     def _compared(self) -> str:
         """Compare the model with predicting one class."""
         common = max(self.sizes, key=lambda label: self.sizes[label])
         if self.majority_error == 0.0:
-            return f"All are {common!r}: of other classes this says nothing."
-        is_better = self.error.high < self.majority_error
-        better = "errs less than" if is_better else "is not shown to err less than"
-        return f"It {better} always naming {common!r} ({self.majority_error:.1%})."
+            return f"All samples are of {common!r}, so the error rate of other classes is unknown."
+        is_better = "is" if self.error.high < self.majority_error else "is not shown to be"
+        return f"This {is_better} below always predicting {common!r} ({self.majority_error:.1%})."
 
     def __str__(self) -> str:
         return "\n".join([self.statement, "", *self._lines()])
 
     def _lines(self) -> Iterator[str]:
-        yield f"Class by class ({percent(self.confidence)} intervals, each by itself):"
-        for one in self.per_class[: self.n_known]:
+        yield f"By class ({percent(self.confidence)} intervals, each by itself):"
+        for one in self.per_class:
             parts = {
                 "sensitivity": one.sensitivity,
                 "specificity": one.specificity,
                 "predictive value": one.predictive_value,
                 "area under the ROC curve": None if self.is_pair else one.area,
             }
-            told = [f"{name} {each}" for name, each in parts.items() if each is not None]
-            yield f"  {one.label!r}: {', '.join(told) or 'no sample, and never named'}"
-        for one in self.per_class[: self.n_known]:
-            if one.people is not None:
-                yield f"  {one.people.statement}"
+            rates = [f"{name} {each}" for name, each in parts.items() if each is not None]
+            yield f"  {one.label!r}: {', '.join(rates) or 'no sample, and never predicted'}"
+        yield from (f"  {one.people}" for one in self.per_class if one.people)
         more = {
             "balanced accuracy": self.balanced_accuracy,
             self.name_of_area: self.area,
@@ -516,11 +421,9 @@ class Evaluation:
         }
         yield from (f"  {name}: {each}" for name, each in more.items() if each is not None)
         if self.kinds_of_sets is not None:
-            told = [f"{n} {kind}" for kind, n in self.kinds_of_sets.items()]
-            yield f"  at {percent(self.set_confidence or 0.0)}: {', '.join(told)}"
-        for part in (self.calibration, self.baseline):
-            if part is not None:
-                yield f"  {part.statement}"
+            kinds = ", ".join(f"{n} {kind}" for kind, n in self.kinds_of_sets.items())
+            yield f"  prediction sets at {percent(self.set_confidence or 0.0)}: {kinds}"
+        yield from (f"  {part.statement}" for part in (self.calibration, self.baseline) if part is not None)
 
 
 def evaluate(
@@ -535,12 +438,9 @@ def evaluate(
 ) -> Evaluation:
     """Count the errors of this very model on samples that it has not seen, such as a second cohort.
 
-    No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
-    counted on samples that had no part in making it. Errors on training samples mean nothing: the training
-    data of a model with a proof are refused, and ``minimaxrisk evaluate`` recognizes each of its samples by
-    the model file. Arrays do not tell the scale of the training data: ask
-    ``training_scale(model, X_train, y_train).compare(X)`` first, as the command does, because errors on
-    another scale mean nothing either.
+    Nothing is fitted. Errors on training samples or on another scale mean nothing: the training data of a
+    model with a certificate are refused, and ``training_scale(model, X_train, y_train).compare(X)`` compares
+    scales, as the command does.
 
     Parameters
     ----------
@@ -566,9 +466,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        Error, sensitivities, specificities, predictive values, balanced accuracy and area under the ROC curve
-        with intervals, the confusion matrix, and the comparison with the baseline; ``print`` shows it in
-        words.
+        Error rates and areas under the ROC curve with intervals, the confusion matrix, and the comparison
+        with the baseline; ``print`` shows it in words.
 
     Raises
     ------
@@ -714,10 +613,8 @@ def _compared_with(baseline: Any, found: Evaluation) -> BaselineComparison:
 
 
 def _mcnemar(model_errs: BoolArray, baseline_errs: BoolArray, confidence: float) -> BaselineComparison:
-    error = share(baseline_errs.sum(), len(baseline_errs), confidence)
-    assert error is not None
     return BaselineComparison(
-        error,
+        share(baseline_errs.sum(), len(baseline_errs), confidence),
         n_model_alone=int((model_errs & ~baseline_errs).sum()),
         n_baseline_alone=int((baseline_errs & ~model_errs).sum()),
         p_value=float(_p_values(model_errs, baseline_errs)),
@@ -726,15 +623,7 @@ def _mcnemar(model_errs: BoolArray, baseline_errs: BoolArray, confidence: float)
 
 def _p_values(model_errs: BoolArray, baseline_errs: BoolArray, *, is_one_sided: bool = False) -> FloatArray:
     """Return twice the smaller tail of McNemar's test, or the one that is small if the model is better."""
-    n_model, n_baseline = (
-        (first & ~second).sum(axis=-1)
-        for first, second in ((model_errs, baseline_errs), (baseline_errs, model_errs))
-    )
+    n_model = (model_errs & ~baseline_errs).sum(axis=-1)
+    n_baseline = (baseline_errs & ~model_errs).sum(axis=-1)
     fewer = n_model if is_one_sided else np.minimum(n_model, n_baseline)
     return np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, n_model + n_baseline, 0.5))
-
-
-def lead_of(scores: FloatArray, k: int) -> FloatArray:
-    """How far the score of class k is above the best of the others (n x K)."""
-    lead: FloatArray = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
-    return lead

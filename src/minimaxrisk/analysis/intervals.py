@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -47,6 +48,7 @@ from minimaxrisk._utils.rounding import outward
 from minimaxrisk.guarantees.limits import clopper_pearson_limit
 
 MOST_SAMPLES = 100_000  # of a cohort
+PEOPLE = 1000  # among whom errors are counted at a prevalence
 
 
 @dataclass(frozen=True)
@@ -77,31 +79,61 @@ class Estimate:
         return f"{self.value:.1%} ({self.interval}{of})"
 
 
-def share(n_counted: int, n: int, confidence: float, *, precision: float = 1.0) -> Estimate | None:
-    """Return a share with its interval; None of no samples.
-
-    Parameters
-    ----------
-    n_counted, n : int
-        How many were counted, among how many.
-    confidence : float
-        Of the interval.
-    precision : float, default=1.0
-        How many independent samples each sample is worth. The interval is exact at 1.
-    """
-    n_counted, n = int(n_counted), int(n)
-    if not n:
-        return None
-    return Estimate(n_counted / n, *_limits(n_counted / n, precision * n, confidence), n_counted, n)
-
-
 @dataclass(frozen=True)
 class ClassRates:
-    """A class against all others: of its samples, of the others, and of those predicted to be of it."""
+    """Error rates of one class against all others.
+
+    Attributes
+    ----------
+    sensitivity : Estimate or None
+        Share of the samples of the class that are predicted correctly; None without samples.
+    specificity : Estimate or None
+        Share of the samples of other classes that are not predicted to be of it; None without samples.
+    predictive_value : Estimate or None
+        Share of the samples predicted to be of it that are, at the given prevalence or at the observed one;
+        None if there are none, or all samples are of one class.
+    label : object
+        The class; None if the rates are a list in the order of the classes.
+    area : Estimate or None
+        Area under the ROC curve of the class against all others, by how far its score is above the best of
+        the others; None without scores, and without samples of it or of others.
+    n_people : float or None
+        With a prevalence: how many of 1,000 people are of the class.
+    n_found, n_false : Estimate or None
+        How many of these people are predicted correctly, and how many others are predicted to be of it.
+    """
 
     sensitivity: Estimate | None
     specificity: Estimate | None
     predictive_value: Estimate | None
+    label: Any = None
+    area: Estimate | None = None
+    n_people: float | None = None
+    n_found: Estimate | None = None
+    n_false: Estimate | None = None
+
+    @property
+    def people(self) -> str:
+        """The expected numbers among 1,000 people in words; empty without a prevalence."""
+        if self.n_found is None or self.n_false is None:
+            return ""
+        found, false = (
+            f"{one.value:,.0f} ({' to '.join(outward(one.low, one.high, ',.0f'))})"
+            for one in (self.n_found, self.n_false)
+        )
+        return (
+            f"{self.n_people:,.0f} of {PEOPLE:,} people are {self.label!r}: {found} are predicted correctly. "
+            f"{false} others are predicted to be {self.label!r}."
+        )
+
+
+def share(n_counted: int, n: int, confidence: float, *, precision: float = 1.0) -> Estimate:
+    """Return the share ``n_counted`` of n with its interval.
+
+    Each sample is worth ``precision`` independent samples. The interval is exact at 1.
+    """
+    n_counted, n = int(n_counted), int(n)
+    return Estimate(n_counted / n, *_limits(n_counted / n, precision * n, confidence), n_counted, n)
 
 
 def class_rates(confusion: IntArray, confidence: float, *, precision: float = 1.0) -> list[ClassRates]:
@@ -110,7 +142,7 @@ def class_rates(confusion: IntArray, confidence: float, *, precision: float = 1.
     others = own.sum() - own
     counts = zip((right, others - (predicted - right), right), (own, others, predicted), strict=True)
     shares = [
-        [share(n_counted, n, confidence, precision=precision) for n_counted, n in zip(*pair, strict=True)]
+        [share(k, n, confidence, precision=precision) if n else None for k, n in zip(*pair, strict=True)]
         for pair in counts
     ]
     return [ClassRates(*rates) for rates in zip(*shares, strict=True)]
@@ -124,19 +156,16 @@ def _limits(value: float, n: float, confidence: float) -> tuple[float, float]:
 
 
 def mixture(shares: Sequence[Estimate], weights: Sequence[float] | FloatArray, confidence: float) -> Estimate:
-    """Return the weighted sum of independent shares; those without a count are known exactly."""
-    pairs = list(zip(shares, weights, strict=True))
-    known = sum(weight * one.value for one, weight in pairs if one.n is None)
-    pairs = [(one, weight) for one, weight in pairs if one.n is not None]
-    total = float(sum(weight for _, weight in pairs))
-    w = np.array([weight for _, weight in pairs]) / total
-    value, low, high, n = np.transpose([[one.value, one.low, one.high, one.n] for one, _ in pairs])
+    """Return the weighted sum of independent shares."""
+    total = float(np.sum(weights))
+    w = np.array(weights) / total
+    value, low, high, n = np.transpose([[one.value, one.low, one.high, one.n or 0] for one in shares])
     mean, rates = float(w @ value), (n * value + 1.0) / (n + 2.0)
     variance = float(np.sum(w**2 * rates * (1.0 - rates) / n))
     first, last = _limits(mean, _worth(float(w @ rates), variance, float(np.min(n / w))), confidence)
     first = min(first, mean - float(np.linalg.norm(w * (value - low))))
     last = max(last, mean + float(np.linalg.norm(w * (high - value))))
-    return Estimate(known + total * mean, known + total * max(0.0, first), known + total * min(1.0, last))
+    return Estimate(total * mean, total * max(0.0, first), total * min(1.0, last))
 
 
 def _worth(rate: float, variance: float, fewest: float) -> float:

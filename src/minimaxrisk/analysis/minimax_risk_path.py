@@ -1,4 +1,4 @@
-"""The minimax risk as a function of the radius: many radii for the time of a few fits."""
+"""The minimax risk as a function of the radius."""
 
 from __future__ import annotations
 
@@ -77,11 +77,6 @@ class MinimaxRiskPath:
         return np.stack([rule.intercept for rule in self.rules])
 
     @property
-    def thresholds(self) -> FloatArray:
-        """Levels phi(mu) above which scores turn into probabilities; NaN with a known marginal."""
-        return np.array([rule.threshold for rule in self.rules], dtype=np.float64)
-
-    @property
     def selected_features(self) -> list[IntArray]:
         """Indices of the columns with a non-zero coefficient, an array for each radius."""
         return [rule.columns for rule in self.rules]
@@ -109,10 +104,7 @@ class MinimaxRiskPath:
         upper : float or ndarray
             Upper bounds.
         """
-        try:
-            asked = np.asarray(radius, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"radius must be a number or an array of numbers, got {radius!r}.") from error
+        asked = np.asarray(radius, dtype=np.float64)
         smallest, largest = self.radii.min(), self.radii.max()
         outside = asked[~((asked >= smallest) & (asked <= largest))]
         if outside.size:

@@ -12,9 +12,6 @@ Most permuted fits stop early. U is a certified upper bound on the observed R*, 
 larger only where a certified lower bound on its R* exceeds U. One whose R* is no larger than the observed
 one has no such bound, so it is always counted: p is never smaller than with exact values, and stays valid. It
 is larger only where values differ by less than the gap at which undecided fits stop.
-
-Besag and Clifford's sequential rule ends at the first l permutations of which h count as no larger, with
-p = h / l, which is valid as well. To count too many ends it no later, so that p is never too small.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from minimaxrisk._utils.arguments import check_positive_integer, is_integer, is_number
+from minimaxrisk._utils.arguments import check_positive_integer, is_number
 from minimaxrisk._utils.arrays import FloatArray, IntArray
 from minimaxrisk._utils.environment import suitable_threads
 from minimaxrisk._utils.notices import quiet_fits, warn
@@ -74,15 +71,14 @@ NULL_SIZE = 25
 
 @dataclass(frozen=True)
 class PermutationTestResult:
-    """Outcome of ``permutation_test``; printed, it says all of it in a sentence.
+    """Outcome of ``permutation_test``; ``print`` shows it in a sentence.
 
     Attributes
     ----------
     statistic : float
         R* of the labels as they are: an upper bound within ``gap_tol`` and 1e-6.
     pvalue : float
-        ``(1 + n_no_larger) / (1 + n_permutations)``, or ``n_no_larger / n_permutations`` where ``stop_after``
-        ended the test.
+        ``(1 + n_no_larger) / (1 + n_permutations)``.
     n_permutations, n_no_larger : int
         How many permuted labellings were compared with the observed one, and how many of them have an R* that
         is no larger, or could not be shown to be larger.
@@ -90,8 +86,7 @@ class PermutationTestResult:
         R* of the first permuted labellings, upper bounds within ``gap_tol``, in the order in which they were
         drawn.
     noise_floor : dict of float to float
-        Quantiles of the null distribution by probability: a study whose R* is not below
-        ``noise_floor[0.05]`` has not shown more than noise does.
+        Quantiles of the null distribution by probability.
     gap_tol : float
         The certified gap of ``statistic`` and of the values in ``null_distribution``: what was asked for, or
         a larger one, with a warning, where a limit of the solver ended it before.
@@ -124,24 +119,21 @@ def permutation_test(
     strata: Any = None,
     sample_weight: Any = None,
     n_null: int | None = NULL_SIZE,
-    stop_after: int | None = None,
     gap_tol: float = 1e-3,
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: int = 0,
 ) -> PermutationTestResult:
-    """Is there anything in the data? Compares R* with what it is on permuted labels.
+    """Test whether labels and features are related: compare R* with R* of permuted labels.
 
-    For whoever has an R* from a plain radius, which can be small on pure noise: the noise floor and a p-value
-    say what it is worth.
+    R* of a plain radius can be small on pure noise.
 
     Parameters
     ----------
     estimator : MinimaxRiskClassifier, MinimaxRiskKernelClassifier, Pipeline with one, or FittedProblem
         Fitted or not; it is cloned. A ``FittedProblem`` has the data; of an ensemble its estimator is tested,
-        and where labels chose the radius, radius 1. Steps of a pipeline that are known not to look at labels,
-        as ``ClippedScaler`` and the scalers of scikit-learn, are fitted once; if there is any other step,
-        all of them are fitted again for every permutation.
+        and where labels chose the radius, radius 1. Steps of a pipeline are fitted again for every
+        permutation, unless all are known to ignore labels, as the scalers of scikit-learn do.
     X : {array-like, sparse matrix, data frame, dask array} of shape (n_samples, n_features), default=None
         Instances; None with a ``FittedProblem``.
     y : array-like of shape (n_samples,) or None, default=None
@@ -156,16 +148,11 @@ def permutation_test(
         Labels are exchanged among samples with the same entry only (a batch, a hospital), so that
         differences between strata are part of the null hypothesis.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights. They stay with the samples, and labels move. Samples of weight 0 take no part. Weights that
-        depend on the label tell the observed labelling from all others, which a warning says; use
-        ``class_weight`` of the estimator, which moves with the labels.
+        Weights, which stay with the samples. Samples of weight 0 take no part. If weights depend on the
+        label, a warning advises ``class_weight`` of the estimator, which moves with the labels.
     n_null : int or None, default=25
-        Of so many permutations, or of all if None, R* is computed to ``gap_tol``, for the null distribution
-        and the noise floor. The fits of the others stop as soon as they show whether R* is larger than the
-        observed one. The p-value does not depend on it.
-    stop_after : int or None, default=None
-        Stop when so many permutations have no larger R* (the sequential rule of Besag and Clifford, 1991):
-        with 10, the test stops on noise after about 20 permutations, and p = 0.01 takes about 1000.
+        For how many permutations (None: all) R* is computed to ``gap_tol``, for the null distribution. Other
+        fits stop as soon as they show whether R* is larger. The p-value does not depend on it.
     gap_tol : float, default=1e-3
         The certified gap of each R* in the null distribution, unless the estimator's own settings stop its
         solver earlier.
@@ -195,10 +182,10 @@ def permutation_test(
     Notes
     -----
     If labels and features are independent (within the strata), p is at most alpha with probability at most
-    alpha, for any number of permutations, and with ``stop_after``.
+    alpha, for any number of permutations.
 
-    Certified bounds decide whether the R* of a permutation is larger than the observed one. A permutation
-    that they leave undecided counts as no larger. So p is never smaller than with exact values.
+    A permutation whose certified bounds leave it undecided counts as no larger, so that p is never smaller
+    than with exact values.
 
     Examples
     --------
@@ -210,13 +197,10 @@ def permutation_test(
     0.01
     """
     check_positive_integer("n_permutations", n_permutations)
-    for name, value in (("n_null", n_null), ("stop_after", stop_after)):
-        if value is not None:
-            check_positive_integer(name, value)
+    n_null = n_permutations if n_null is None else n_null
+    check_positive_integer("n_null", n_null)
     if not (is_number(gap_tol) and gap_tol > 0.0):
         raise ValueError(f"gap_tol must be positive, got {gap_tol!r}.")
-    if n_jobs is not None and not is_integer(n_jobs):
-        raise ValueError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
     fit = estimator if isinstance(estimator, FittedProblem) else None
     if fit is not None:
         as_fitted_problem(fit, X, y, groups=groups, sample_weight=sample_weight)  # refuses other data
@@ -235,41 +219,23 @@ def permutation_test(
     bounds_of = _bounds_of(estimator, sample, fit)
     (observed,) = bounds_of([(np.arange(len(sample.y)), StoppingRule(min(gap_tol, UNDECIDED_GAP)))])
     threshold = observed.upper + TIE
-    n_null = n_permutations if n_null is None else min(n_null, n_permutations)
-    wanted = [StoppingRule(gap_tol, threshold)] * n_null + [StoppingRule(np.inf, threshold)] * (
-        n_permutations - n_null
-    )
-    labellings = list(zip(sample.labels.orders_of_rows(n_permutations, random_state), wanted, strict=True))
-    # With stop_after in pieces, each as long as all before it.
-    found: list[Bounds] = []
-    n_next = n_permutations if stop_after is None else 2 * stop_after
+    # Values of the null distribution are computed to the gap, others until they are shown to be larger.
+    rules = [StoppingRule(gap_tol if i < n_null else np.inf, threshold) for i in range(n_permutations)]
+    labellings = list(zip(sample.labels.orders_of_rows(n_permutations, random_state), rules, strict=True))
     with progress_bar(n_permutations, "permutations", verbose=verbose) as progress:
-        while len(found) < n_permutations:
-            found += parallel_map_in_batches(
-                bounds_of,
-                labellings[len(found) : len(found) + n_next],
-                size=bounds_of.batch_size,
-                n_jobs=n_jobs,
-                progress=progress,
-            )
-            no_larger = np.flatnonzero([bounds.lower <= threshold for bounds in found])
-            if stop_after is not None and len(no_larger) >= stop_after:
-                break
-            n_next = len(found)
-    n_used, n_counted, pvalue = n_permutations, len(no_larger), (1 + len(no_larger)) / (1 + n_permutations)
-    if stop_after is not None and n_counted >= stop_after:
-        n_used, n_counted = int(no_larger[stop_after - 1]) + 1, stop_after
-        pvalue = n_counted / n_used
-    of_null = found[: min(n_null, n_used)]
-    null = np.array([bounds.upper for bounds in of_null])
+        found = parallel_map_in_batches(
+            bounds_of, labellings, size=bounds_of.batch_size, n_jobs=n_jobs, progress=progress
+        )
+    n_no_larger = sum(bounds.lower <= threshold for bounds in found)
+    null = np.array([bounds.upper for bounds in found[:n_null]])
     return PermutationTestResult(
         statistic=observed.upper,
-        pvalue=pvalue,
-        n_permutations=n_used,
-        n_no_larger=n_counted,
+        pvalue=(1 + n_no_larger) / (1 + n_permutations),
+        n_permutations=n_permutations,
+        n_no_larger=n_no_larger,
         null_distribution=null,
         noise_floor={q: float(np.quantile(null, q)) for q in QUANTILES},
-        gap_tol=_gap_reached([observed, *of_null], float(gap_tol)),
+        gap_tol=_gap_reached([observed, *found[:n_null]], float(gap_tol)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isclose, isqrt
+from math import isqrt
 from typing import Any, Self
 
 import numpy as np
@@ -31,8 +31,8 @@ class ErrorComparisonDisplay(Display):
         R*, the certified upper bound over the uncertainty set.
     fold_errors : ndarray of shape (2, n_folds)
         Errors of the randomized rule and of ``predict`` on folds that were left out.
-    errors, fold_deviations : ndarray of shape (2,)
-        Errors over all left-out samples, and standard deviations over the folds.
+    errors : ndarray of shape (2,)
+        Errors over all left-out samples.
     majority_error : float
         Error of always predicting the most common class.
 
@@ -48,8 +48,12 @@ class ErrorComparisonDisplay(Display):
     worst_case_error: float
     fold_errors: FloatArray
     errors: FloatArray
-    fold_deviations: FloatArray
     majority_error: float
+
+    @property
+    def fold_deviations(self) -> FloatArray:
+        """Standard deviations over the folds."""
+        return self.fold_errors.std(axis=1, ddof=1)
 
     @classmethod
     def from_estimator(
@@ -61,7 +65,6 @@ class ErrorComparisonDisplay(Display):
         groups: Any = None,
         n_folds: int = 10,
         random_state: Any = 0,
-        n_jobs: int | None = None,
     ) -> Self:
         """Cross-validate a fitted classifier on its training data.
 
@@ -79,8 +82,6 @@ class ErrorComparisonDisplay(Display):
             Number of stratified folds.
         random_state : int, RandomState instance or None, default=0
             Seed of the folds.
-        n_jobs : int or None, default=None
-            Processes among which the folds are shared, as in joblib.
 
         Returns
         -------
@@ -88,10 +89,8 @@ class ErrorComparisonDisplay(Display):
             Ready to ``plot``.
         """
         fitted_for(model, cls.__name__, PROOF)  # before the work
-        result = cross_validated_error(
-            model, X, y, groups=groups, n_folds=n_folds, random_state=random_state, n_jobs=n_jobs
-        )
-        return cls.from_result(model, result)
+        folds = {"groups": groups, "n_folds": n_folds, "random_state": random_state}
+        return cls.from_result(model, cross_validated_error(model, X, y, **folds))
 
     @classmethod
     def from_result(cls, model: Any, result: Any) -> Self:
@@ -102,8 +101,8 @@ class ErrorComparisonDisplay(Display):
         model : estimator
             A fitted classifier of this library, alone, at the end of a pipeline, or in a search.
         result : object
-            With ``fold_errors``, ``errors``, ``fold_deviations`` and ``majority_error`` as above, such as
-            ``cross_validation`` of ``minimaxrisk.app.report.Findings``.
+            With ``fold_errors``, ``errors`` and ``majority_error`` as above, such as ``cross_validation`` of
+            ``minimaxrisk.app.report.Findings``.
 
         Returns
         -------
@@ -115,7 +114,6 @@ class ErrorComparisonDisplay(Display):
             worst_case_error=float(classifier.worst_case_error_),
             fold_errors=np.asarray(result.fold_errors, dtype=float),
             errors=np.asarray(result.errors, dtype=float),
-            fold_deviations=np.asarray(result.fold_deviations, dtype=float),
             majority_error=float(result.majority_error),
         )
 
@@ -352,14 +350,13 @@ class PermutationTestDisplay(Display):
         PermutationTestDisplay
             Ready to ``plot``.
         """
-        floors = [value for level, value in result.noise_floor.items() if isclose(level, LEVEL)]
         return cls(
             statistic=float(result.statistic),
             pvalue=float(result.pvalue),
             n_permutations=int(result.n_permutations),
             n_no_larger=int(result.n_no_larger),
             null_distribution=np.asarray(result.null_distribution, dtype=float),
-            noise_floor=float(floors[0]) if floors else None,
+            noise_floor=result.noise_floor.get(LEVEL),
         )
 
     def histogram(self) -> tuple[IntArray, FloatArray]:

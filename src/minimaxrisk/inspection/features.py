@@ -106,6 +106,7 @@ class SelectedFeaturesDisplay(Display):
 
 # Standard deviations at which colours end: beyond it outliers would leave no contrast to the others.
 COLOUR_END = 2.5
+MOST_SAMPLES = 200  # of a heat map
 
 
 @dataclass(eq=False, kw_only=True)
@@ -157,11 +158,12 @@ class SelectedValuesDisplay(Display):
         y: Any,
         *,
         max_features: int = 60,
-        max_samples: int = 200,
         feature_names: Any = None,
         sample_names: Any = None,
     ) -> Self:
         """From a fitted classifier that selects, and its training data.
+
+        Of more than 200 samples evenly spaced ones are drawn, so that each class keeps its share.
 
         Parameters
         ----------
@@ -173,9 +175,6 @@ class SelectedValuesDisplay(Display):
             Their labels.
         max_features : int, default=60
             How many features to draw at most, the most important ones.
-        max_samples : int, default=200
-            How many samples to draw at most. Of more, evenly spaced ones are drawn, so that each class keeps
-            its share.
         feature_names, sample_names : sequence of str or None, default=None
             Names of all columns and samples; None takes the columns of the frame that the model was fitted
             on, or numbers.
@@ -186,7 +185,6 @@ class SelectedValuesDisplay(Display):
             Ready to ``plot``.
         """
         check_positive_integer("max_features", max_features)
-        check_positive_integer("max_samples", max_samples)
         classifier = fitted_for(model, cls.__name__, SELECTION)[0]
         labels = column_or_1d(y)
         if sample_names is not None:
@@ -195,8 +193,8 @@ class SelectedValuesDisplay(Display):
         columns = selected[:max_features]
         codes = positions_of_labels(labels, classifier.classes_)
         drawn = np.argsort(codes, kind="stable")
-        if len(drawn) > max_samples:
-            drawn = drawn[np.linspace(0, len(drawn) - 1, max_samples).round().astype(np.intp)]
+        if len(drawn) > MOST_SAMPLES:
+            drawn = drawn[np.linspace(0, len(drawn) - 1, MOST_SAMPLES).round().astype(np.intp)]
         return cls(
             names=canvas.feature_names_of(model, columns, feature_names),
             columns=columns,
@@ -210,7 +208,7 @@ class SelectedValuesDisplay(Display):
         )
 
     def _chart(self) -> Chart:
-        """Axes alone: a heat map is no mark of a chart."""
+        """Return axes alone, because a heat map is not a mark of a chart."""
         features = f"{self.n_selected} selected features"
         if len(self.names) < self.n_selected:
             features = f"the {len(self.names)} most important of {features}"
@@ -261,7 +259,7 @@ class StabilityDisplay(Display):
     frequencies : ndarray of shape (n_shown,)
         Their selection frequencies.
     threshold : float
-        The frequency from which on a feature counts as selected.
+        The frequency from which on a feature counts as selected: that of a selector, 1/2 of an ensemble.
     n_features, n_selected : int
         Number of features, and of those that reach the threshold, drawn or not.
 
@@ -285,7 +283,6 @@ class StabilityDisplay(Display):
         cls,
         selector: Any,
         *,
-        threshold: float | None = None,
         max_features: int = 30,
         feature_names: Any = None,
     ) -> Self:
@@ -295,8 +292,6 @@ class StabilityDisplay(Display):
         ----------
         selector : MinimaxRiskSelector or MinimaxRiskEnsembleClassifier
             Fitted, a selector with ``stability=True``.
-        threshold : float or None, default=None
-            The frequency from which on a feature counts as selected; None is that of the selector, or 1/2.
         max_features : int, default=30
             How many to draw at most.
         feature_names : sequence of str or None, default=None
@@ -314,7 +309,7 @@ class StabilityDisplay(Display):
                 "StabilityDisplay needs selection_frequencies_, which this fit does not have; fit "
                 "MinimaxRiskSelector with stability=True."
             )
-        threshold = getattr(selector, "threshold_", 0.5) if threshold is None else threshold
+        threshold = getattr(selector, "threshold_", 0.5)
         frequencies = np.asarray(selector.selection_frequencies_, dtype=float)
         shown = np.argsort(-frequencies, kind="stable")[:max_features]
         shown = shown[frequencies[shown] > 0]

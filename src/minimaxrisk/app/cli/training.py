@@ -14,7 +14,7 @@ from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.rounding import outward
 from minimaxrisk.analysis.batches import check_batches
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
-from minimaxrisk.analysis.data import evidence_of, findings_of_batches, training_scale
+from minimaxrisk.analysis.data import evidence_of, training_scale
 from minimaxrisk.analysis.permutation_test import PermutationTestResult, permutation_test
 from minimaxrisk.app.cli.console import Console
 from minimaxrisk.app.cli.interruption import Interruption
@@ -155,7 +155,7 @@ def report_on_model(
             n_jobs=wanted.n_jobs,
         )
     console.note(of_batches.statement)
-    console.report(findings_of_batches(of_batches))
+    console.report(of_batches.findings)
 
 
 def train(

@@ -11,13 +11,14 @@ from sklearn.metrics import roc_curve
 
 from minimaxrisk._utils.arrays import BoolArray
 from minimaxrisk._utils.rounding import percent
-from minimaxrisk.analysis.evaluation import Evaluation, lead_of
+from minimaxrisk.analysis.evaluation import Evaluation
 from minimaxrisk.analysis.intervals import Estimate
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.page import asset, content_policy, require, template
 from minimaxrisk.app.report.phrases import capital, count, isolate, listed, none_or, quoted, shortened
 from minimaxrisk.app.report.vega import more_colours
 from minimaxrisk.checks.findings import Finding
+from minimaxrisk.guarantees.left_out import margins
 from minimaxrisk.inspection.chart import class_colour
 
 STRONGEST = (
@@ -56,7 +57,7 @@ def render_cohort(cohort: Cohort) -> str:
     scripts = {"theme": asset("theme.js"), "toggle": asset("cohort.js")}
     markup = require("markupsafe").Markup
     headers, rows = _samples(cohort)
-    known = [str(one.label) for one in found.per_class if one.is_known]
+    known = [str(one.label) for one in found.per_class]
     page: str = template("cohort.html").render(
         cohort=cohort,
         found=found,
@@ -112,7 +113,7 @@ def _tiles(found: Evaluation) -> Iterator[tuple[str, str, str]]:
         f"{found.error.value:.1%}",
         f"{none_or(found.error.n_counted or 0)} of {found.error.n:,} wrong, {found.error.interval}",
     )
-    rates = {one.label: one.sensitivity for one in found.per_class if one.is_known}
+    rates = {one.label: one.sensitivity for one in found.per_class}
     told = {label: rate for label, rate in rates.items() if rate is not None}
     if found.is_pair and len(told) == 2:
         ill, well = _looked_for_first(list(told))
@@ -180,7 +181,7 @@ def _estimates(found: Evaluation) -> Iterator[tuple[str, Estimate]]:
     if found.error_at_prevalence is not None:
         yield "error at the given prevalence", found.error_at_prevalence
     if found.is_pair:
-        known = {one.label: one for one in found.per_class if one.is_known}
+        known = {one.label: one for one in found.per_class}
         ill, well = (known[label] for label in _looked_for_first(list(known)))
         first, second = (quoted(str(one.label)) for one in (ill, well))
         for what, estimate in (
@@ -209,7 +210,6 @@ def _rates(found: Evaluation) -> list[list[str]]:
     shown = [
         (one.label, (one.sensitivity, one.specificity, one.predictive_value, one.area))
         for one in found.per_class
-        if one.is_known
     ]
     return [
         [
@@ -246,11 +246,11 @@ def _roc(found: Evaluation) -> list[tuple[str, str, str]]:
     if found.area is None or found.scores is None:
         return []
     used = found.is_counted & (found.own < found.scores.shape[1])
-    curves = []
+    curves, leads = [], margins(found.scores[used])
     for k, one in enumerate(found.per_class):
         if one.area is None or (found.is_pair and k == 0):
             continue
-        x, y, _ = roc_curve(found.own[used] == k, lead_of(found.scores[used], k))
+        x, y, _ = roc_curve(found.own[used] == k, leads[:, k])
         points = " ".join(f"{100 * a:.2f},{100 * (1 - b):.2f}" for a, b in zip(x, y, strict=True))
         curves.append((f"{one.label}: {one.area}", "main" if found.is_pair else class_colour(k), points))
     return curves

@@ -18,12 +18,12 @@ from sklearn.utils.sparsefuncs import min_max_axis
 from minimaxrisk._utils.arrays import BoolArray, DataMatrix, FloatArray, IntArray
 from minimaxrisk.analysis.contrasts import Contrasts
 from minimaxrisk.analysis.cross_validation import CrossValidatedError
-from minimaxrisk.analysis.evaluation import lead_of
 from minimaxrisk.analysis.intervals import ClassRates
 from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
 from minimaxrisk.guarantees.bound import ErrorBound
+from minimaxrisk.guarantees.left_out import margins
 from minimaxrisk.guarantees.reliable_features import ReliableFeatures
 from minimaxrisk.inspection import (
     BoundPathDisplay,
@@ -368,19 +368,14 @@ def summarise_left_out(found: CrossValidatedError, model: Any, sample_names: lis
 def _margins(scores: FloatArray, own: IntArray) -> FloatArray:
     if scores.ndim == 1:
         return np.where(own == 1, scores, -scores)
-    others = scores.copy()
-    others[np.arange(len(own)), own] = -np.inf
-    margins: FloatArray = scores[np.arange(len(own)), own] - others.max(axis=1)
-    return margins
+    return margins(scores)[np.arange(len(own)), own]
 
 
 def _curves(scores: FloatArray, own: IntArray, classes: list[str]) -> tuple[RocCurve, ...]:
     """Of two classes the second one; of more each, by how far its score is above the best of the others."""
-    margins = {1: scores}
-    if scores.ndim == 2:
-        margins = {k: lead_of(scores, k) for k in range(len(classes))}
+    of_classes = {1: scores} if scores.ndim == 1 else dict(enumerate(margins(scores).T))
     curves = []
-    for k, margin in margins.items():
+    for k, margin in of_classes.items():
         if not (own == k).any():  # a class whose samples were never left out
             continue
         false_positive, true_positive, _ = roc_curve(own == k, margin)
