@@ -430,12 +430,12 @@ def test_options_that_a_format_does_not_have_are_told(tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         read_training_study(tmp_path / "none.csv", target="class")
-    with pytest.raises(ValueError, match="must be a file, got a folder"):
+    with pytest.raises(ValueError, match="folder"):
         read_training_study(tmp_path, target="class")
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(ValueError, match="got a pipe or device; save it to a file first"):
+    with pytest.raises(ValueError, match="pipe"):
         read_table(tmp_path / "pipe.csv", ReadOptions())
 
 
@@ -484,7 +484,7 @@ def test_cut_off(tmp_path, name, share):
     read_table(path, ReadOptions())
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ValueError, match=r"t\..* (cannot be read as|is not a complete gzip file)"):
+    with pytest.raises(ValueError, match=name):
         read_table(path, ReadOptions())
 
 
@@ -492,7 +492,7 @@ def test_cut_off(tmp_path, name, share):
 @pytest.mark.parametrize("name", [*WHOLE, "t.csv", "t.gct", "t.svm"])
 def test_binary_garbage(tmp_path, name, seed):
     (tmp_path / name).write_bytes(random.Random(seed).randbytes(10 + 97 * seed))
-    with pytest.raises(ValueError, match=r"cannot be read|must be a text file|not a complete gzip|must hold"):
+    with pytest.raises(ValueError, match=name):
         read_table(tmp_path / name, ReadOptions())
 
 
@@ -503,9 +503,9 @@ class Harmful:
 
 def test_pickles_are_never_loaded(tmp_path):
     harmful = np.array([Harmful(), 1], dtype=object)
-    with pytest.raises(ValueError, match=r"pickled objects are never loaded: .* names as arrays"):
+    with pytest.raises(ValueError, match="pickled"):
         read(tmp_path, arrays(X=np.eye(2), y=harmful))
-    with pytest.raises(ValueError, match=r"does not begin like an \.npz file"):
+    with pytest.raises(ValueError, match="npz"):
         read(tmp_path, {"t.npz": pickle.dumps(Harmful())})
 
 
@@ -514,7 +514,7 @@ def test_hdf5_that_is_no_anndata(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "t.h5ad", "w") as file:
         file["X"] = np.eye(3)
-    with pytest.raises(ValueError, match="cannot be read as an AnnData file"):
+    with pytest.raises(ValueError, match=r"t\.h5ad"):
         read_table(tmp_path / "t.h5ad", ReadOptions())
 
 
@@ -523,15 +523,15 @@ def test_columns_of_parquet_that_are_no_numbers(tmp_path):
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     dates = pandas.to_datetime(["2020-01-01", "2020-01-02"] * 2)
     table = pandas.DataFrame({"class": list("xyxy"), "when": dates, "parts": [[1]] * 4, "a": range(4)})
-    with pytest.raises(ValueError, match=r"2 columns with text: 'when' .such as '2020-01-01.*'parts'"):
+    with pytest.raises(ValueError, match=r"'when'.*'2020-01-01.*'parts'"):
         read(tmp_path, {"t.parquet": table.to_parquet})
-    with pytest.raises(ValueError, match="must hold rows and columns, got 0 x 4"):
+    with pytest.raises(ValueError, match="0 x 4"):
         read(tmp_path, {"t.parquet": table.iloc[:0].to_parquet})
 
 
 def test_a_package_that_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r'needs the package .pyarrow.*pip install "minimaxrisk\[app\]"'):
+    with pytest.raises(ImportError, match=r'pyarrow.*"minimaxrisk\[app\]"'):
         read(tmp_path, {"t.parquet": "x"})
 
 
@@ -539,11 +539,11 @@ def test_suggested_targets_leave_out_genes(tmp_path):
     rng = np.random.default_rng(0)
     header = "id,class,batch,ratio,g1,g2"
     rows = [f"p{i},{'xy'[i % 2]},{i % 3},{[0.5, 1.5][i % 2]},0.25,{i % 2 + 0.75}" for i in range(20)]
-    with pytest.raises(ValueError, match=r"It could be 'class' \(x, y\), 'batch' \(0, 1, 2\); for example"):
+    with pytest.raises(ValueError, match=r"'class' \(x, y\), 'batch' \(0, 1, 2\);"):
         read(tmp_path, "\n".join([header, *rows]), target=None)
     # Many columns of few whole numbers are counts of genes.
     counts = rng.integers(0, 4, (20, 31)).tolist()
     rows = [f"p{i},{'xy'[i % 2]},{','.join(map(str, row))}" for i, row in enumerate(counts)]
     header = ",".join(["id", "class", *(f"g{j}" for j in range(31))])
-    with pytest.raises(ValueError, match=r"It could be 'class' \(x, y\); for example"):
+    with pytest.raises(ValueError, match=r" 'class' \(x, y\);"):
         read(tmp_path, "\n".join([header, *rows]), target=None)

@@ -284,6 +284,21 @@ def test_points_between_thousands_are_no_decimals(tmp_path):
         assert values(other)[2] == 1.526
 
 
+@pytest.mark.parametrize(
+    ("written", "options", "number"),
+    [
+        ("1,234", {"decimal": ","}, 1.234),
+        ("1,234", {"thousands": ","}, 1234),
+        ("6.197", {"thousands": "."}, 6197),
+        ("6.197", {"decimal": "."}, 6.197),
+        ("1.234,5", {"decimal": ",", "thousands": "."}, 1234.5),
+    ],
+)
+def test_options_decide_how_numbers_are_written(tmp_path, written, options, number):
+    lines = [f"{'xy'[i % 2]};{54 + i};{written}" for i in range(12)]
+    assert read(tmp_path, "\n".join(["class;age;a", *lines]), **options).X[:, 1].tolist() == [number] * 12
+
+
 MISSING = ["", "NA", "n/a", "NaN", "null", "NULL", "?", "None", "-", " ", "#N/A"]
 HEADED = rows(("sample", "diagnosis", "7157", "672", "1956"))
 ONE_NAME = rows(("who", "group", "TP53", "672", "1956"))

@@ -341,7 +341,7 @@ def test_words_for_missing_values_that_are_classes(tmp_path, counts, classes):
     labels = [label for label, n in counts.items() for _ in range(n)]
     text = table("id,class,a", [f"s{i}" for i in range(len(labels))], labels, range(len(labels)))
     if classes is None:
-        with pytest.raises(ValueError, match="every sample must have a label in 'class'"):
+        with pytest.raises(ValueError, match=r"'class'.*missing"):
             read(tmp_path, text)
         return
     study = read(tmp_path, text)
@@ -414,7 +414,7 @@ def test_columns_that_name_patients_are_found_where_patients_come_twice(tmp_path
 def test_columns_without_names_go_by_their_places_although_the_label_is_text(tmp_path):
     """A column that was put in moves all others: the model would see other features."""
     features = read(tmp_path, "0,1.5\n1,2.5\n0,3.5\n1,4.5\n", target="column_1").feature_names
-    with pytest.raises(ValueError, match="matched by position; got 1 more"):
+    with pytest.raises(ValueError, match="'column_3'"):
         read(tmp_path, "0,0.5,1.5\n1,0.5,2.5\n", features=list(features), target="column_1")
 
 
@@ -444,7 +444,7 @@ def test_labels_on_another_sheet(tmp_path):
     (joined,) = [remark.values for remark in study.remarks if remark.code == "joined"]
     assert joined == {"column": "who", "labels": "the sheet 'Patients'"}
     path = tmp_path / "t.xlsx"
-    with pytest.raises(ValueError, match="has data and labels: name the sheet with the labels with Read"):
+    with pytest.raises(ValueError, match="labels_sheet="):
         read_training_study(path, target="class", labels=path)
 
 
@@ -454,7 +454,7 @@ def test_svmlight_leaves_out_zeros(tmp_path):
     assert study.X.format == "csr"
     np.testing.assert_array_equal(study.X.toarray(), np.hstack([X[:, :2], np.zeros((4, 2))]))
     assert study.y.tolist() == [1, 2, 1, 2]
-    with pytest.raises(ValueError, match="got none for 1: 'TP53'"):
+    with pytest.raises(ValueError, match="'TP53'"):
         read(tmp_path, files, features=["TP53"])
 
 
@@ -479,7 +479,7 @@ def test_samples_of_one_patient_keep_its_name(tmp_path):
     # A batch names no sample, unless it is said to.
     plates = table.replace("patient_id", "plate")
     assert read(tmp_path, plates, sample_columns=["plate"]).sample_names.tolist() == ["1", "2", "3", "4"]
-    with pytest.raises(ValueError, match=r"sample names must be unique, got .* among 4: 'p5'"):
+    with pytest.raises(ValueError, match=r"\b4: 'p5'"):
         read(tmp_path, table, samples="patient_id")
 
 
