@@ -163,7 +163,7 @@ def _turned(table: Table, request: ReadRequest) -> tuple[Table, set[str]]:
 
 
 def _remark_on_rows(table: Table, request: ReadRequest) -> Table:
-    """The table with a remark that rows were taken as samples, where they could be genes."""
+    """Return the table with a remark that rows were taken as samples, where they could be genes."""
     hint = transpose_hint(table, request.options)
     if not hint or request.options.transpose is not None or request.for_model:
         return table
@@ -189,7 +189,7 @@ def _reason_to_turn(table: Table, rows: set[str], request: ReadRequest) -> str |
 
 
 def _ignored(request: ReadRequest, table: Table, rows: Sequence[str]) -> set[str]:
-    """The names that match the caller's names and patterns."""
+    """Return the names that match the caller's names and patterns."""
     known = {*table.columns(), *table.annotations, *rows}
     found: set[str] = set()
     first_columns = f"; the first are {listed(table.columns())}."
@@ -252,7 +252,7 @@ class _SampleNames:
 
 
 def _with_sample_names(table: Table, ignored: set[str], request: ReadRequest) -> Arranged:
-    """The table with the names of its samples, and what is not a feature."""
+    """Return the table with the names of its samples, and what is not a feature."""
     found = _find_sample_names(table, ignored, request)
     names, column = found.cells, found.column
     if request.options.samples is None and column is not None:
@@ -327,7 +327,7 @@ def _chosen_sample_names(table: Table, column: str, request: ReadRequest) -> _Sa
 
 
 def _remedy(table: Table, name: str, request: ReadRequest) -> str:
-    """What to do about names in the first column that are not unique."""
+    """Return what to do about names in the first column that are not unique."""
     options = request.options
     if request.for_model or request.labels is not None:
         return f"make them unique, or name another column with {spell(options, 'samples')}"
@@ -372,7 +372,7 @@ def _refuse_unmatched(
 
 
 def _meant_as_names(first: FirstColumn, table: Table, *, strictly: bool) -> bool:
-    """Whether the first column holds names of the samples with repetitions or gaps."""
+    """Return whether the first column holds names of the samples with repetitions or gaps."""
     if first.name not in table.texts or len(table.columns()) == 1:
         return False
     many = 2 * len(set(first.cells)) > len(first.cells) > 2

@@ -82,7 +82,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> Table:
 
 
 def read_npz(path: Path, options: ReadOptions) -> Table:
-    """A matrix of SciPy, or several arrays with names."""
+    """Return a matrix of SciPy, or several arrays with names."""
     with parsing(path, "NumPy arrays"), path.open("rb") as file:
         if not file.read(4).startswith(NUMPY):
             raise ValueError("it does not begin like an .npz file")
@@ -128,7 +128,7 @@ def read_svmlight(path: Path, options: ReadOptions) -> Table:
 
 
 def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> Table:
-    """The matrix among the arrays, with the labels, names and annotations that go with it."""
+    """Return the matrix among the arrays, with the labels, names and annotations that go with it."""
     key = _matrix_key(arrays, where, options)
     X = _matrix(arrays[key], key, where)
     n, p = X.shape
@@ -161,7 +161,7 @@ def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOption
 
 
 def _matrix_key(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> str:
-    """The name of the array with the data."""
+    """Return the name of the array with the data."""
     layer = options.layer
     if layer is not None:
         if layer not in arrays:

@@ -35,12 +35,12 @@ def is_missing(cell: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a column so named is likely to hold names of the rows."""
+    """Return whether a column so named is likely to hold names of the rows."""
     return name.strip().lower() in IDENTIFIERS
 
 
 def number(cell: str) -> float | None:
-    """The number in a cell: NaN if it is missing, None if it is a word."""
+    """Return the number in a cell: NaN if it is missing, None if it is a word."""
     try:
         return float(cell) if "_" not in cell else None
     except ValueError:
@@ -70,7 +70,7 @@ def numbers_of(cells: Sequence[str]) -> tuple[FloatArray, list[int]]:
 
 
 def text_of(value: Any) -> str:
-    """A value as text: 1 for 1.0, and nothing for a missing value."""
+    """Return a value as text: 1 for 1.0, and nothing for a missing value."""
     if isinstance(value, str):
         return value.strip()
     if value is None:

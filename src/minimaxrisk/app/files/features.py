@@ -47,7 +47,7 @@ def by_feature(
 def without_duplicates(
     X: DataMatrix, names: Sequence[str], options: ReadOptions, where: object
 ) -> tuple[DataMatrix, list[str], list[Remark]]:
-    """Columns with unique names, each in the place of the first of its name, and a remark.
+    """Return columns with unique names, each in the place of the first of its name, and a remark.
 
     Merging leaves out missing values.
     """
@@ -82,7 +82,7 @@ def _mean(X: FloatArray, axis: int) -> FloatArray:
 def training_features(
     table: Table, aside: set[str], where: object, options: ReadOptions, *, has_names: bool
 ) -> Features:
-    """All columns of numbers but those aside, their names, and remarks."""
+    """Return all columns of numbers but those aside, their names, and remarks."""
     texts = {name: column for name, column in table.texts.items() if name not in aside}
     truths = {name: column for name, column in texts.items() if _is_truth(column)}
     words = {name: column for name, column in texts.items() if name not in truths}
@@ -140,7 +140,7 @@ def model_features(
     *,
     used: Collection[str] = (),
 ) -> Features:
-    """The columns of the model in its order, their names, and remarks."""
+    """Return the columns of the model in its order, their names, and remarks."""
     numbers, names, merged = without_duplicates(table.numbers, table.names, options, where)
     table = replace(table, numbers=numbers, names=names)
     of_model = set(features)
@@ -179,7 +179,7 @@ def _texts_as_numbers(
 
 
 def _in_order(table: Table, added: Mapping[str, FloatArray], features: Sequence[str]) -> DataMatrix:
-    """The features in the order of the model; zeros for those that the file lacks."""
+    """Return the features in the order of the model; zeros for those that the file lacks."""
     places = {name: j for j, name in enumerate([*table.names, *added])}
     extra = list(added.values())
     if any(name not in places for name in features):
@@ -231,7 +231,7 @@ def _refuse_words(
 
 
 def _empty_columns(X: DataMatrix) -> np.ndarray:
-    """Columns in which all values are missing."""
+    """Return columns in which all values are missing."""
     if sparse.issparse(X):
         n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
         return np.flatnonzero(n_missing == X.shape[0])
@@ -240,7 +240,7 @@ def _empty_columns(X: DataMatrix) -> np.ndarray:
 
 
 def are_generated(features: Sequence[str]) -> bool:
-    """Whether the features had no names (``column_1``, ...), so that they are matched by position."""
+    """Return whether the features had no names (``column_1``, ...), so that they are matched by position."""
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 

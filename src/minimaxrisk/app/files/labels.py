@@ -58,7 +58,7 @@ class Arranged:
 
 
 def find_target(table: Table, request: ReadRequest) -> str:
-    """The name of the target; the format's own label if none is asked for."""
+    """Return the name of the target; the format's own label if none is asked for."""
     target, options = request.target, request.options
     hint = f"{transpose_hint(table, options)}{table.elsewhere}"
     if target is None:
@@ -84,7 +84,7 @@ def find_target(table: Table, request: ReadRequest) -> str:
 
 
 def _suggestion(table: Table, request: ReadRequest) -> str:
-    """The columns that may hold classes."""
+    """Return the columns that may hold classes."""
     n = table.n_rows
     likely = [
         name
@@ -109,7 +109,7 @@ def _suggestion(table: Table, request: ReadRequest) -> str:
 
 
 def _classes(column: TextArray) -> list[str]:
-    """The entries that are not missing, the commonest first."""
+    """Return the entries that are not missing, the commonest first."""
     words = words_that_are_classes(column)
     return [value for value, _ in Counter(column).most_common() if value in words or not is_missing(value)]
 
@@ -120,7 +120,7 @@ def _is_decimal(cell: str) -> bool:
 
 
 def _with_values(name: str, table: Table) -> str:
-    """The name of a column with its commonest values."""
+    """Return the name of a column with its commonest values."""
     column = table.column(name)
     assert column is not None
     values = _classes(column)
@@ -138,7 +138,7 @@ def as_labels(column: TextArray) -> np.ndarray:
 
 
 def _spelling(label: str) -> str:
-    """One way to write a label where formats differ: 1 for 1.0, True for TRUE."""
+    """Return one way to write a label where formats differ: 1 for 1.0, True for TRUE."""
     if label.lower() in ("true", "false"):
         return label.capitalize()
     value = number(label)
@@ -188,7 +188,7 @@ def refuse_missing_labels(
 
 
 def _if_a_class(spelled: Sequence[str]) -> str:
-    """What to do where a class has the name of a missing value."""
+    """Return what to do where a class has the name of a missing value."""
     words = [word for word in spelled if word.strip()]
     if not words:
         return ""
@@ -257,7 +257,7 @@ def _other_spellings(known: Sequence[str], labels: Iterable[str], word: str) -> 
 def join_by_name(
     table: LabelTable, samples: TextArray, request: ReadRequest, names_column: str | None
 ) -> Labels:
-    """Labels in the order of the samples, whose names are in ``names_column`` of the data."""
+    """Return labels in the order of the samples, whose names are in ``names_column`` of the data."""
     known = set(samples)
     key = _key(table, known, names_column)
     target = _target(table, request, {key})
@@ -303,7 +303,7 @@ def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
 
 
 def join_in_order(table: LabelTable, data: Table, request: ReadRequest) -> Labels:
-    """Labels for data without sample names: as many lines as the data has rows."""
+    """Return labels for data without sample names: as many lines as the data has rows."""
     n = data.n_rows
     _refuse_possible_key(table, data, request)
     target = _target(table, request, _name_columns(table))
@@ -334,12 +334,12 @@ def _refuse_possible_key(table: LabelTable, data: Table, request: ReadRequest) -
 
 
 def _shown(table: LabelTable, target: str) -> str:
-    """The name of the target; a generated name could be that of a feature in the data."""
+    """Return the name of the target; a generated name could be that of a feature in the data."""
     return target if table.named else "label"
 
 
 def _name_columns(table: LabelTable) -> set[str]:
-    """The first column if its values are unique and it is not the only one."""
+    """Return the first column if its values are unique and it is not the only one."""
     name, first = next(iter(table.columns.items()))
     return {name} if len(table.columns) > 1 and len(set(first)) == len(first) else set()
 

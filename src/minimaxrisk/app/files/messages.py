@@ -21,7 +21,7 @@ MOST_COMPARED = 5000  # names that may be meant
 
 
 def spelled(spelling: str, name: str, *values: str | bool | int) -> str:
-    """An option with its values as the caller writes it: ``--skip-lines 3`` or ``skip_lines=3``."""
+    """Return an option with its values as the caller writes it: ``--skip-lines 3`` or ``skip_lines=3``."""
     if spelling == PYTHON:
         shown = list(values) if name == "ignore" and values else next(iter(values), None)
         return f"{name}=" if shown is None else f"{name}={shown!r}"
@@ -72,7 +72,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def repeated(names: Iterable[str]) -> list[str]:
-    """The names that occur more than once, in order of their first occurrence."""
+    """Return the names that occur more than once, in order of their first occurrence."""
     return [name for name, n in Counter(names).items() if n > 1]
 
 
@@ -111,5 +111,5 @@ def brief(error: BaseException) -> str:
 
 
 def needed(module: str, purpose: str) -> Any:
-    """A module of a package that only some formats need."""
+    """Return a module of a package that only some formats need."""
     return require(module, extra="app", purpose=f"{purpose} needs")

@@ -110,7 +110,7 @@ def _refuse_groups_by_points(body: Sequence[Sequence[str]], where: object, optio
 
 
 def explained(words: Sequence[str]) -> str:
-    """What a word may be that looks like a number or a failed formula; nothing for other words."""
+    """Return what a word may be that looks like a number or a failed formula; nothing for other words."""
     for word in words:
         if BEYOND_A_LIMIT.match(word):
             return (

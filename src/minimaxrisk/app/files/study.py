@@ -110,7 +110,7 @@ def spell(options: ReadOptions, name: str, *values: str | bool | int) -> str:
 
 
 def merge_advice(options: ReadOptions) -> str:
-    """What to do about features of the same name."""
+    """Return what to do about features of the same name."""
     return f"or pass {spell(options, 'duplicates', MEAN)} (or {MAX}) if they are measurements of one gene"
 
 

@@ -53,11 +53,11 @@ class Table:
         return int(self.numbers.shape[0])
 
     def columns(self) -> list[str]:
-        """Names of all columns of the table, those of text first since they are few."""
+        """Return names of all columns of the table, those of text first since they are few."""
         return [*self.texts, *self.names]
 
     def column(self, name: str) -> TextArray | None:
-        """A column or an annotation as text; None if there is none of this name."""
+        """Return a column or an annotation as text; None if there is none of this name."""
         # Annotations first: they are meant to be labels, and a gene may have the same name.
         if name in self.annotations:
             return self.annotations[name]
@@ -71,17 +71,17 @@ class Table:
         return None
 
     def with_remarks(self, *remarks: Remark) -> Table:
-        """The same table with more remarks."""
+        """Return the same table with more remarks."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def row_names(self) -> TextArray | None:
-        """What may be names of the rows, unique or not."""
+        """Return what may be names of the rows, unique or not."""
         if self.samples is not None:
             return self.samples
         return None if self.first is None else self.first.cells
 
     def names_its_rows(self) -> bool:
-        """Whether the first column only names the rows: unique words, or a count."""
+        """Return whether the first column only names the rows: unique words, or a count."""
         if self.first is None:
             return False
         name, cells = self.first
@@ -94,7 +94,7 @@ class Table:
 
 
 def could_name_rows(name: str, cells: TextArray | None) -> bool:
-    """Whether a column holds unique words, or unique values under the name of an identifier."""
+    """Return whether a column holds unique words, or unique values under the name of an identifier."""
     if cells is None or len(set(cells)) < len(cells) or any(map(is_missing, cells)):
         return False
     return is_identifier(name) or (len(cells) > 1 and all(map(is_word, cells)))
