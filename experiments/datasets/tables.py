@@ -39,11 +39,11 @@ from scipy.io import loadmat
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk.app.atomic import whole_file
 from minimaxrisk.app.files.cells import TextArray, generated_names, is_identifier, is_missing, is_word
-from minimaxrisk.app.files.layout import LABELS, Record, find_layout, is_header, split_records
 from minimaxrisk.app.files.messages import parsing
-from minimaxrisk.app.files.raw_table import RawTable, counts_lines
 from minimaxrisk.app.files.study import ReadOptions
-from minimaxrisk.app.files.text_tables import table_of_records
+from minimaxrisk.app.files.table import Table, counts_lines
+from minimaxrisk.app.files.text import records_of, split_records
+from minimaxrisk.app.files.text_tables import LABELS, is_header, table_of_lines
 
 EXACT = 2**24  # float32 holds every integer up to this
 
@@ -153,7 +153,8 @@ def parse_csv(lines: Iterable[str], where: object) -> LabelledTable:
 
     Blank lines, a header, a column of identifiers and columns without any value are left out.
     """
-    rows = list(split_records(lines, ","))
+    texts = [record.text for record in records_of(lines, ",")]
+    rows = list(split_records(texts, ","))
     if not rows:
         raise ValueError(f"{where} must hold at least one line of values, got none.")
     header = rows.pop(0) if is_header(rows[0], rows[1:LOOKED_AT]) else None
@@ -166,10 +167,9 @@ def parse_csv(lines: Iterable[str], where: object) -> LabelledTable:
     columns = generated_names(width)
     shown = dict(zip(columns, header or (f"number {j + 1}" for j in range(width)), strict=True))
     label = columns[_label_place(header, width)]
-    records = [Record.of(number, row) for number, row in enumerate(rows, 1)]
+    body = texts if header is None else texts[1:]
     options = ReadOptions(header=False, as_text=frozenset({label}))
-    layout = find_layout(lambda: iter(records), where, options=options)
-    raw = table_of_records(lambda: iter(records), layout, where)
+    raw = table_of_lines(lambda: iter(body), where, ",", options)
     labels = raw.texts.get(label)
     if labels is None or any(map(is_missing, labels)):
         raise ValueError(f"{where}: the label, column {shown[label]!r}, must have a value in every line.")
@@ -191,7 +191,7 @@ def _is_identifier(cells: TextArray | None, name: str | None) -> bool:
     return is_named or counts_lines(cells) or all(map(is_word, cells))
 
 
-def _numbers(raw: RawTable, aside: set[str], shown: dict[str, str], where: object) -> np.ndarray:
+def _numbers(raw: Table, aside: set[str], shown: dict[str, str], where: object) -> np.ndarray:
     """The columns that hold values, but those aside."""
     if raw.lines:
         raise ValueError(f"{where} must hold numbers, got lines of text such as {next(iter(raw.lines))!r}.")

@@ -8,6 +8,7 @@ import lzma
 import os
 import pickle
 import random
+import re
 import sys
 from itertools import count
 
@@ -17,7 +18,7 @@ from scipy import sparse
 
 from minimaxrisk.app.files import ReadOptions, read_training_study
 from minimaxrisk.app.files.messages import COMMAND_LINE, parsing
-from minimaxrisk.app.files.read_study import read_raw_table
+from minimaxrisk.app.files.read import read as read_table
 from tests.reading import read, write
 
 TABLE = "sample,class,a,b\np1,x,1,2\np2,y,4,5\np3,x,7,8\np4,y,0,1\n"
@@ -65,195 +66,191 @@ NEEDED = {"target": "class", "needs_labels": True}
 EYE = arrays(X=np.eye(3))
 NOTES = [["who", "n"], ["p1", 1], ["p2", 2], ["p3", 3]]
 BOOK = sheets(NOTES, *[[["a", "class"], [1, "x"], [2, "y"], [3, "x"]]] * 2)
-OTHERS = r".* Other sheets: 'My data', 'More' \(--sheet \"My data\", or --labels-sheet .*\)\.$"
+OTHERS = ["My data", "More", "--labels-sheet"]
 
-# The file or files, what is asked of them, and what is said.
+# The file or files, what is asked of them, and the options, names, lines and numbers that the message has.
 REFUSED = [
     # Lines and cells.
-    ("", {}, "must hold a table, got an empty file"),
-    ("\n \n\n", {}, "must hold a table, got an empty file"),
-    (",,\n,,\n", {}, "got only blank lines"),
-    ("# c\n# d\n", {}, "got only blank lines|got none"),
-    ("sample,class,a\n", {}, "lines of values below its header, got only the header; .*--no-header"),
-    (TABLE + "p5,x,1\n", {}, r"t\.csv: line 6 must have 4 cells like the first, got 3; .*--delimiter.*\.$"),
-    ("# two\n\n" + TABLE + "p5,x,1\n", {}, "line 8 must have 4 cells like the first, got 3"),
-    ('sample,class,a\n"p\n1",x,1\np2,y\n', {}, "line 4 must have 3 cells like the first, got 2"),
-    ("class\nx\ny,1\nx\n", {}, "line 3 must have 1 cell like the first, got 2"),
-    (TABLE + "p5,x,1,2,3\n", {}, "line 6 must have 4 cells like the first, got 5"),
-    (TABLE + "p5,x,NA,2\np6,y,2\n", {}, "line 7 must have 4 cells like the first, got 3"),
-    (TABLE + '"p5,x,1,2\np6,y,2,2\n', {}, "must have 4 cells like the first, got 1"),
+    ("", {}, []),
+    ("\n \n\n", {}, []),
+    (",,\n,,\n", {}, []),
+    ("# c\n# d\n", {}, []),
+    ("sample,class,a\n", {}, ["--no-header"]),
+    (TABLE + "p5,x,1\n", {}, ["line 6", "4", "3", "--delimiter"]),
+    ("# two\n\n" + TABLE + "p5,x,1\n", {}, ["line 8", "4", "3"]),
+    ('sample,class,a\n"p\n1",x,1\np2,y\n', {}, ["line 4", "3", "2"]),
+    ("class\nx\ny,1\nx\n", {}, ["line 3", "1", "2"]),
+    (TABLE + "p5,x,1,2,3\n", {}, ["line 6", "4", "5"]),
+    (TABLE + "p5,x,NA,2\np6,y,2\n", {}, ["line 7", "4", "3"]),
+    (TABLE + '"p5,x,1,2\np6,y,2,2\n', {}, ["4", "1"]),
     (
         'a,class\n"' + "1" * 200_000 + ",x\n",
         {},
-        "cannot be read as a table .*a quotation mark may not be closed",
+        [],
     ),
     (
         "a,b\n" + TABLE.replace(",", ",0,"),
         {},
-        r"^[^ ]*t\.csv: line 1 has 2 cells and line 2 has 7\. If .*, pass --skip-lines 1\.$",
+        ["line 1", "2", "line 2", "7", "--skip-lines", "1"],
     ),
-    ("# c\nA study\na,b\n" + TABLE.replace(",", ",0,"), {}, "line 3 has 2 cells and line 4 has 7"),
+    ("# c\nA study\na,b\n" + TABLE.replace(",", ",0,"), {}, ["line 3", "2", "line 4", "7"]),
     (
         "sample,class,a,b,c,d,e,f,a,b,c,d,e,f\np1,x" + ",1" * 12 + "\np2,y" + ",2" * 12,
         {},
-        "got these more than once among 14: 'a', 'b', 'c', 'd', 'e' and 1 more; ",
+        ["14", "a", "b", "c", "d", "e", "1"],
     ),
-    (TABLE.replace("a,b", "a,a"), {}, "names in the header must be unique.*: 'a'.*--duplicates mean"),
-    (TABLE.replace("a,b", "a,"), {}, "every column after the first must have a name, got none for column 4"),
-    (bytes(range(256)) * 40, {}, "must be a text file, got binary content; give it the extension"),
-    ({"t.docx": "x"}, {}, "the extension '.docx', which is not read; save the table as CSV"),
-    ({"t": "x"}, {}, "the extension '.none.', which is not read"),
-    ({"t.csv": bz2.compress(b"a,b")}, {}, "is packed with bzip2; unpack it"),
-    ({"t.csv.xz": lzma.compress(b"a,b")}, {}, "the extension '.xz', which is not read; unpack"),
-    ({"t.npz.gz": "x"}, {}, "the extension '.gz', which is not read; unpack"),
+    (TABLE.replace("a,b", "a,a"), {}, ["a", "--duplicates"]),
+    (TABLE.replace("a,b", "a,"), {}, ["4"]),
+    (bytes(range(256)) * 40, {}, []),
+    ({"t.docx": "x"}, {}, [".docx"]),
+    ({"t": "x"}, {}, ["(none)"]),
+    ({"t.csv": bz2.compress(b"a,b")}, {}, []),
+    ({"t.csv.xz": lzma.compress(b"a,b")}, {}, [".xz"]),
+    ({"t.npz.gz": "x"}, {}, [".gz"]),
     # Numbers.
-    (TABLE.replace("4,5", "low,5"), {}, r"text: 'a' \(such as 'low' in 1 of 4 cells\); pass --ignore a for"),
+    (TABLE.replace("4,5", "low,5"), {}, ["a", "low", "1", "4", "--ignore"]),
     (
         TABLE.replace("4,5", "<0.5,5"),
         {},
-        "'<0.5' seems to be beyond a limit of detection: write a number for",
+        ["<0.5"],
     ),
     (
         TABLE.replace("4,5", "4,n/d"),
         {},
-        r"\(such as 'n/d' in 1 of 4 .*\. Empty a cell where nothing was measured\.",
+        ["n/d", "1", "4"],
     ),
-    (TABLE.replace("4,5", "4,LOD"), {}, "'LOD' seems to be beyond a limit of detection"),
+    (TABLE.replace("4,5", "4,LOD"), {}, ["LOD"]),
     (
         "sample,class,hospital,a\np1,x,north,1\np2,y,south,2\np3,x,north,3\n",
         {},
-        r"'hospital' .*pass --ignore hospital for .*; pass --batch hospital if that column tells which",
+        ["hospital", "--ignore", "--batch"],
     ),
     (
         late(400, "p400,x,1_0,high,NA"),
         {},
-        r"2 columns with text: 'a' \(such as '1_0' in 1 of 500 cells\), 'b' .*'high' in 1 of",
+        ["2", "a", "1_0", "1", "500", "b", "high"],
     ),
-    (late(450, "p450,x,1_0,2,3"), {}, r"1 column with text: 'a' \(such as '1_0' in 1 of"),
-    (TABLE.replace("4,5", "inf,5"), {}, "finite, got 1 infinite, the first at sample 'p2'.*or pass --ignore"),
-    (TABLE.replace("4,5", "1e999,5"), {}, "must be finite"),
-    (TABLE.replace("4,5", "inf,5"), {"features": ["a"]}, r"infinite, .*common cause: correct them\.$"),
-    ("class,a,b\nx,1,\ny,2,NA\nx,3,\n", {}, "got none in 1 column: 'b'; pass --ignore b"),
-    ("class;a;b\nx;1,5;2\ny;2,5;3.25\n", {}, r"the same way, got both '1,5' and '3\.25'.*decimal point"),
-    ("class;a\nx;1,234\ny;5,678\n", {}, r"such as '1,234'.*'1,234' may be 1234 or 1\.234"),
-    ("class;a\nx;1\ny;#DIV/0!\n", {}, "'#DIV/0!' is what a spreadsheet shows where a formula failed"),
+    (late(450, "p450,x,1_0,2,3"), {}, ["1", "a", "1_0"]),
+    (TABLE.replace("4,5", "inf,5"), {}, ["1", "p2", "--ignore"]),
+    (TABLE.replace("4,5", "1e999,5"), {}, []),
+    (TABLE.replace("4,5", "inf,5"), {"features": ["a"]}, []),
+    ("class,a,b\nx,1,\ny,2,NA\nx,3,\n", {}, ["1", "b", "--ignore"]),
+    ("class;a;b\nx;1,5;2\ny;2,5;3.25\n", {}, ["1,5", "3.25"]),
+    ("class;a\nx;1,234\ny;5,678\n", {}, ["1,234", "1234", "1.234"]),
+    ("class;a\nx;1\ny;#DIV/0!\n", {}, ["#DIV/0!"]),
     (
         pair("gene;p1;p2;p3;p4\na;1,100;2,101;3,102;4,103\n", LABELS),
         {},
-        r"columns of text .*'1,100' may be 1100 or 1\.100: export the table",
+        ["1,100", "1100", "1.100"],
     ),
-    ("sample,class\np1,x\np2,y\n", {}, "must have columns of numbers besides names and labels, got none"),
-    ("class\nx\ny\n", {}, "must have columns of numbers.*--delimiter"),
+    ("sample,class\np1,x\np2,y\n", {}, []),
+    ("class\nx\ny\n", {}, ["--delimiter"]),
     # The target and its classes.
-    (TABLE.replace("sample,class", "sample,klass"), {}, "no such column; did you mean 'klass'"),
-    (TABLE.replace(",y,", ",x,"), {}, "'class' must have at least two classes, got only 'x'"),
+    (TABLE.replace("sample,class", "sample,klass"), {}, ["klass"]),
+    (TABLE.replace(",y,", ",x,"), {}, ["class", "x"]),
     (
         TABLE.replace("p2,y", "p2,"),
         {},
-        r"label in 'class', got 1 of 4 missing .*for the sample 'p2'; complete it, or remove this sample",
+        ["class", "1", "4", "p2"],
     ),
-    (TABLE.replace(",y", ","), {}, "got 2 of 4 .*for the samples 'p2', 'p4'; complete them, or remove these"),
+    (TABLE.replace(",y", ","), {}, ["2", "4", "p2", "p4"]),
     (
         TABLE.replace("p2,y", "p2,none"),
         {},
-        "got 1 of 4 .*'p2'; if 'none' is a class, write another word; if not, complete it, or remove this",
+        ["1", "4", "p2", "none"],
     ),
     # A cell that is empty is no class.
-    (TABLE.replace("p2,y", "p2,"), {"target": None}, r"It could be 'class' \(x, y\); for example"),
-    (TABLE.replace(",y", ","), {"target": None}, "No column looks like classes"),
+    (TABLE.replace("p2,y", "p2,"), {"target": None}, ["class"]),
+    (TABLE.replace(",y", ","), {"target": None}, []),
     (
         "\n".join(["who,class,a", *(f"p{i},{['', '0', '1'][i % 3]},{i}.5" for i in range(9))]),
         {"target": None},
-        r"It could be 'class' \(0, 1\);",
+        ["class", "0", "1"],
     ),
     # What there is to tell apart comes before names that repeat, and these are no classes.
     (
         TABLE.replace("sample", "patient_id").replace("p4", "p3").replace("p2", "p1"),
         {"target": None},
-        r"It could be 'class' \(x, y\); for example --target class",
+        ["class", "--target"],
     ),
-    (TABLE.replace("p2,y", "p2,None"), {}, "missing .written 'None'."),
-    ("class,a\nx,1\ny,2\nz,3\nw,4\n", {}, "with several samples each, got 4 different .*sample names"),
-    (NUMBERS, {"target": "score"}, "must hold classes, got 80 different numbers for 100 samples"),
-    ("a,class\n" + "".join(f"1,{i % 7}.5\n" for i in range(50)), {}, "got 7 different numbers for 50"),
-    (TABLE, {"target": None}, r"classes with --target, or .*It could be 'class' \(x, y\); for example"),
-    (TABLE, {"target": "dx"}, "'dx' that --target names, .*The first are 'sample', 'class'.* as --labels"),
-    (TABLE, {"ignore": ["aa"]}, "--ignore must name columns .* none matches 'aa'.*did you mean 'a'"),
-    (TABLE, {"ignore": ["meta_*"]}, "none matches 'meta_.'; the first are"),
-    (TABLE, {"ignore": ["a, b"]}, r"for several columns pass --ignore a --ignore b\."),
-    (TABLE, {"samples": "samle"}, "--samples must name a column .* no 'samle'; did you mean 'sample'"),
-    (TABLE, {"sample_columns": ["ward"]}, "column 'ward' that --groups or --batch names, in the table or"),
+    (TABLE.replace("p2,y", "p2,None"), {}, ["None"]),
+    ("class,a\nx,1\ny,2\nz,3\nw,4\n", {}, ["4"]),
+    (NUMBERS, {"target": "score"}, ["80", "100"]),
+    ("a,class\n" + "".join(f"1,{i % 7}.5\n" for i in range(50)), {}, ["7", "50"]),
+    (TABLE, {"target": None}, ["--target", "class"]),
+    (TABLE, {"target": "dx"}, ["dx", "--target", "sample", "class", "--labels"]),
+    (TABLE, {"ignore": ["aa"]}, ["--ignore", "aa", "a"]),
+    (TABLE, {"ignore": ["meta_*"]}, ["meta_*"]),
+    (TABLE, {"ignore": ["a, b"]}, ["--ignore"]),
+    (TABLE, {"samples": "samle"}, ["--samples", "samle", "sample"]),
+    (TABLE, {"sample_columns": ["ward"]}, ["ward", "--groups", "--batch"]),
     (
         TABLE.replace("1,2", ",2"),
         {"sample_columns": ["a"]},
-        "an entry in 'a', .*for the sample 'p1'; complete it",
+        ["a", "p1"],
     ),
-    (TABLE, {"labels_sheet": "two"}, "--labels-sheet needs a workbook"),
+    (TABLE, {"labels_sheet": "two"}, ["--labels-sheet"]),
     # Names of samples.
-    (TABLE.replace("p4", "p1"), {}, "must be unique.*: 'p1'.*--groups sample if .*--ignore sample if"),
-    (TABLE.replace("p4", "p1").replace("sample", "w"), {}, "sample names must be unique.*--ignore w if"),
-    (TABLE.replace("p4", ""), {}, "every sample must have a name, got none for 1 of 4"),
-    ("a,class,who\n1.5,x,p1\n2,y,p2\n3,x,p3\n", {}, "--ignore who .*; pass --samples who if that column"),
+    (TABLE.replace("p4", "p1"), {}, ["p1", "--groups", "--ignore"]),
+    (TABLE.replace("p4", "p1").replace("sample", "w"), {}, ["--ignore"]),
+    (TABLE.replace("p4", ""), {}, ["1", "4"]),
+    ("a,class,who\n1.5,x,p1\n2,y,p2\n3,x,p3\n", {}, ["--ignore", "--samples"]),
     (
         GENES.format("TP53"),
         {},
-        r"more than once among 4: 'TP53'.*--duplicates mean to average the rows .*labels as --labels\.$",
+        ["4", "TP53", "--duplicates", "--labels"],
     ),
-    (GENES.format("TP53"), {"features": ["PT-001"]}, r"unique, or name another column with --samples\.$"),
+    (GENES.format("TP53"), {"features": ["PT-001"]}, ["--samples"]),
     # Labels in another file.
     (
         pair(UNLABELLED, "id,class\nq1,x\nq2,y\n"),
         {},
-        r"sample names of .*t\.csv, but none of its columns has any of them\. The first column of t\.csv "
-        r"has 'p1', 'p2', 'p3' and 1 more\. The header of t\.csv has 'a', 'b'\. The first column of "
-        r"l\.csv has 'q1', 'q2'\. Make the names equal\.$",
+        ["p1", "p2", "p3", "1", "a", "b", "q1", "q2"],
     ),
     (
         pair(UNLABELLED, LABELS.replace("p", "P-")),
         {},
-        r"^The first column of t\.csv has 'p1', but l\.csv has 'P-1': these look like the same names, spelt "
-        r"differently\. 4 of 4 match but for case, .*: make them equal, or pass --match-names loose$",
+        ["p1", "P-1", "4"],
     ),
     (
         pair(UNLABELLED, "id,class\np1,x\np2,y\n"),
         {},
-        r"none for 2 of 4: 'p3', 'p4'; .*the data \(--ignore leaves them out if samples are in columns\)\.$",
+        ["2", "4", "p3", "p4", "--ignore"],
     ),
-    (pair(UNLABELLED, LABELS + "p1,y\n"), {}, "one line per sample, got several for 'p1'"),
+    (pair(UNLABELLED, LABELS + "p1,y\n"), {}, ["p1"]),
     (
         pair(UNLABELLED, LABELS.replace("\n", ",m\n").replace("class,m", "class,sex")),
         {},
-        "one column besides .*got 2: 'class', 'sex'.*--target",
+        ["2", "class", "sex", "--target"],
     ),
     (
         pair(UNLABELLED, LABELS),
         {"target": "klass"},
-        "must have the column 'klass' that --target names, got 'class'; did you mean 'class'",
+        ["klass", "--target", "class"],
     ),
-    (pair(UNLABELLED, LABELS), {"target": "dx"}, "names, got 'class'; rename the one with"),
-    (pair(UNLABELLED, LABELS.replace("2,y", "2,NA")), {}, "l.csv: every sample .*1 of 4"),
-    (pair(UNLABELLED, LABELS.replace("y", "x")), {}, "at least two classes"),
-    (pair(UNLABELLED, "p1\np2\np3\np4\n"), {}, "one column besides .*, got 0"),
-    (pair(UNLABELLED.replace("p", "0."), "c\nx\ny\n"), {}, r"4 labels.*got 2; .*--transpose\.$"),
-    (pair("mrn,a\n7,1\n9,2\n", "mrn,c\n9,x\n7,y\n"), {}, "joined by .*'mrn'.* --samples mrn;"),
-    (pair("pid,a\n7,1\n9,2\n", "no,c\n9,x\n7,y\n"), {}, "names the samples, pass --samples pid"),
+    (pair(UNLABELLED, LABELS), {"target": "dx"}, ["class"]),
+    (pair(UNLABELLED, LABELS.replace("2,y", "2,NA")), {}, ["1", "4"]),
+    (pair(UNLABELLED, LABELS.replace("y", "x")), {}, []),
+    (pair(UNLABELLED, "p1\np2\np3\np4\n"), {}, ["0"]),
+    (pair(UNLABELLED.replace("p", "0."), "c\nx\ny\n"), {}, ["4", "2", "--transpose"]),
+    (pair("mrn,a\n7,1\n9,2\n", "mrn,c\n9,x\n7,y\n"), {}, ["mrn", "--samples"]),
+    (pair("pid,a\n7,1\n9,2\n", "no,c\n9,x\n7,y\n"), {}, ["--samples"]),
     (
         pair(UNLABELLED, "u,v,class\np4,p2,x\np3,p1,y\np2,p4,x\np1,p3,y\n"),
         {"target": "class"},
-        "got 'u', 'v', which match them equally well; rename the right one to 'sample'",
+        ["u", "v", "sample"],
     ),
     # Genes in rows.
     (
         pair(TURNED + "a,1,2,3,4\n", LABELS),
         {},
-        "features, here in rows, must be unique.*: 'a'.*--duplicates mean",
+        ["a", "--duplicates"],
     ),
     *(
         (
             pair(GENES.format(third), CLINICAL),
             asked,
-            r"^The header of t\.csv has 'PT-001', but l\.csv has 'pt_001': these look like the same names, "
-            r"spelt differently\. 3 of 4 match but for case, .*, or pass --match-names loose$",
+            ["PT-001", "pt_001", "3", "4"],
         )
         for third in ("EGFR", "TP53", "")
         for asked in ({}, {"features": ["PIK3CA"]})
@@ -261,111 +258,109 @@ REFUSED = [
     (
         pair("entrez,PT-001,PT-002\n7157,1,2\n672,1,2\n1956,1,2\n", CLINICAL),
         {},
-        r"^The header of t\.csv has 'PT-001', but l",
+        ["PT-001"],
     ),
     (
         pair(GENES.format("EGFR"), CLINICAL),
         {"transpose": True, "ignore": ["Title"]},
-        r"^t\.csv has 'PT-001', but l\.csv has 'pt_001'",
+        ["PT-001", "pt_001"],
     ),
     (
         pair(GENES.format("EGFR"), CLINICAL),
         {"transpose": False, "ignore": ["Title"]},
-        r"The first column of t\.csv has 'TP53', 'BRCA1', 'EGFR' and 1 more\. The first column of l",
+        ["TP53", "BRCA1", "EGFR", "1"],
     ),
     (
         # One name alike is chance.
         pair(GENES.format("TP53"), "id,class\na1,x\na2,y\nmyc,y\n"),
         {},
-        r"l\.csv must have a column with .*The first column of t\.csv has 'TP53', 'BRCA1', 'TP53' and 1 "
-        r"more\. The header of t\.csv has 'Title', 'PT-001', 'PT-002' and 1 more\. The first column of l",
+        ["TP53", "BRCA1", "1", "Title", "PT-001", "PT-002"],
     ),
     (
         {"t.csv": ABOUT_GENES, "l.csv": LABELS},
         {},
-        r"left out, got columns of text 's' \(1\); pass --ignore s and the like",
+        ["s", "1", "--ignore"],
     ),
-    (ABOUT_GENES, {"features": ["a"]}, r"columns of text 's' \(1\); remove them\.$"),
-    (TURNED + "class,x,y,x,y\n", {"transpose": False}, "got only text in the rows 'class'; .*--transpose"),
-    (TURNED + "class,x,y,x,y\n" * 2, {}, "rows of text must have different names .* 'class', 'class'"),
+    (ABOUT_GENES, {"features": ["a"]}, ["s", "1"]),
+    (TURNED + "class,x,y,x,y\n", {"transpose": False}, ["class", "--transpose"]),
+    (TURNED + "class,x,y,x,y\n" * 2, {}, ["class"]),
     (
         "\n".join(["gene,p1,p2,p3", *(f"g{i},{i},2,4" for i in range(30))]),
         {},
-        "'class' that --target names.*30 rows and 4 columns.*--transpose",
+        ["class", "--target", "30", "4", "--transpose"],
     ),
     # A model's columns.
     (
         TABLE,
         {"features": ["a", "BB"]},
-        r"the 2 columns of the model, got none for 1: 'BB'; did you mean 'b'\? Add them, or fit a model "
-        r"without them \(fit --ignore BB\) if they cannot be measured\.$",
+        ["2", "1", "BB", "b", "--ignore"],
     ),
     # A column that the model has already is not meant.
-    (TABLE, {"features": ["a", "b", "BB"]}, "got none for 1: 'BB'; add them, or fit a model without"),
-    (TABLE, {"features": ["TP53"]}, "the 1 column of the model, got none for 1: 'TP53'; add them, or fit"),
-    (TABLE, {"features": ["a", "class"]}, "with text: 'class' .*; the model needs their numbers: correct"),
-    (TABLE, {"features": ["a", "c"], "used": ["a"]}, "a coefficient: pass --only-used to do without them"),
-    (TABLE, {"features": ["a"], "ignore": ["a"]}, "--ignore cannot leave out a feature .*, got 'a'"),
-    (TABLE.replace("p2,y", "p2,?"), {"features": ["a"], **NEEDED}, "got 1 of 4"),
-    (TABLE, {"features": ["a"], **NEEDED, "target": "klass"}, "the model's target 'klass', got no"),
-    (TABLE, {"features": ["a"], **NEEDED, "target": "a"}, "has no labels; name the file .*--labels"),
+    (TABLE, {"features": ["a", "b", "BB"]}, ["1", "BB"]),
+    (TABLE, {"features": ["TP53"]}, ["1", "TP53"]),
+    (TABLE, {"features": ["a", "class"]}, ["class"]),
+    (TABLE, {"features": ["a", "c"], "used": ["a"]}, ["--only-used"]),
+    (TABLE, {"features": ["a"], "ignore": ["a"]}, ["--ignore", "a"]),
+    (TABLE.replace("p2,y", "p2,?"), {"features": ["a"], **NEEDED}, ["1", "4"]),
+    (TABLE, {"features": ["a"], **NEEDED, "target": "klass"}, ["s target "]),
+    (TABLE, {"features": ["a"], **NEEDED, "target": "a"}, ["--labels"]),
     (
         pair(TABLE, LABELS),
         {"features": ["a"], "target": "klass"},
-        r"l\.csv must have the model's target 'klass', got 'class'; ",
+        ["s target ", ", got "],
     ),
     (
         pair(TABLE, LABELS.replace("\n", ",1\n").replace("class,1", "class,age")),
         {"features": ["a"]},
-        r"got 2: 'class', 'age'; keep only the one with the labels\.$",
+        ["2", "class", "age"],
     ),
-    (pair(TABLE, "who,class\np1,x\n"), {"features": ["a"]}, r"or remove these samples from the data\.$"),
+    (pair(TABLE, "who,class\np1,x\n"), {"features": ["a"]}, []),
     (
         EYE,
         {"features": ["column_1", "column_2"]},
-        r"the 2 columns of the model and no others, .*by position; got 1 more: .*remove them",
+        ["2", "1"],
     ),
     (
         EYE,
         {"features": [f"column_{j}" for j in range(1, 5)]},
-        "got none for 1: 'column_4'; columns without names are matched by",
+        ["1", "column_4"],
     ),
     # GCT files and series matrices of GEO.
-    ("#1.2\n2\tx\n", {}, "second line of a GCT file must hold 2 whole numbers"),
-    ("#1.2\n2\t2\nName\tDescription\ts1\n", {}, "must have 4 cells as the second line says"),
-    ("#1.2\n3\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n", {}, "must hold 3 genes .*got 1"),
-    ("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\tlow\n", {}, "'t' must hold numbers, got 'low'"),
-    ("#1.2\n2\t2\nName\tDescription\ts\tt\ng\td\t1\t2\ng\td\t1\t2\n", {}, "no such column|unique"),
-    ("#1.9\n2\t2\n", {}, "must begin with #1.2 or #1.3, got '#1.9'"),
-    ("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n", {}, "are in another file, pass it as --labels"),
-    ('!Series_title\t"x"\n', {}, "must have a line !series_matrix_table_begin"),
-    ('!Series_title\t"x"\n' + GEO.format('"ID_REF"\t"s"\n'), {}, "values in supplementary files"),
-    ('!Sample_title\t"x"\t"y"\n' + GEO.format('"ID_REF"\t"s"\n"g"\t1\n'), {}, "each of 1 samples, got 2"),
+    ("#1.2\n2\tx\n", {}, ["2"]),
+    ("#1.2\n2\t2\nName\tDescription\ts1\n", {}, ["4"]),
+    ("#1.2\n3\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n", {}, ["3", "1"]),
+    ("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\tlow\n", {}, ["t", "low"]),
+    ("#1.2\n2\t2\nName\tDescription\ts\tt\ng\td\t1\t2\ng\td\t1\t2\n", {}, []),
+    ("#1.9\n2\t2\n", {}, ["1.2", "1.3", "#1.9"]),
+    ("#1.2\n1\t2\nName\tDescription\ts\tt\ng\td\t1\t2\n", {}, ["--labels"]),
+    ('!Series_title\t"x"\n', {}, []),
+    ('!Series_title\t"x"\n' + GEO.format('"ID_REF"\t"s"\n'), {}, []),
+    ('!Sample_title\t"x"\t"y"\n' + GEO.format('"ID_REF"\t"s"\n"g"\t1\n'), {}, ["1", "2"]),
     # Arrays.
-    (arrays(X=np.arange(3.0)), {}, r"X must be a matrix of real numbers .*got shape \(3,\)"),
-    (arrays(X=np.array([["a", "b"], ["c", "d"]])), {}, "X must be a matrix of real numbers"),
-    (arrays(X=np.eye(2) * 1j), {}, "X must be a matrix of real numbers"),
-    (arrays(X=np.empty((0, 3))), {}, "X must be a matrix of real numbers"),
-    (arrays(X=np.eye(3), y=np.arange(2)), {}, "one label for each of 3 rows of X, got 2"),
-    (arrays(X=np.eye(3), feature_names=["a"]), {}, "feature_names must hold 3 names"),
-    (arrays(X=np.eye(3), sample_names=["a"]), {}, "sample_names must hold 3 names"),
-    (arrays(y=np.arange(2)), {}, "must hold the data as X, got 'y'"),
-    (arrays(u=np.eye(3), v=np.eye(3)), {"layer": "w"}, "variable 'w' that --layer names, got 'u', 'v'"),
-    (arrays(X=np.eye(4), y=[0, 1, 0, 1]), {}, "no such column.*labels of its own, 'y': leave out --target"),
+    (arrays(X=np.arange(3.0)), {}, ["3"]),
+    (arrays(X=np.array([["a", "b"], ["c", "d"]])), {}, []),
+    (arrays(X=np.eye(2) * 1j), {}, []),
+    (arrays(X=np.empty((0, 3))), {}, []),
+    (arrays(X=np.eye(3), y=np.arange(2)), {}, ["3", "2"]),
+    (arrays(X=np.eye(3), feature_names=["a"]), {}, ["3"]),
+    (arrays(X=np.eye(3), sample_names=["a"]), {}, ["3"]),
+    (arrays(y=np.arange(2)), {}, ["y"]),
+    (arrays(u=np.eye(3), v=np.eye(3)), {"layer": "w"}, ["w", "--layer", "u", "v"]),
+    (arrays(X=np.eye(4), y=[0, 1, 0, 1]), {}, ["y", "--target"]),
     (
         arrays(X=np.eye(4), y=[0, 1, 0, 1], feature_names=["a", "b", "a", "c"]),
         {"target": None},
-        "names of features must be unique.*: 'a'",
+        ["a"],
     ),
     (
         arrays(X=[[0, 1], [1, 2], [-1e300, 2]], y=[0, 1, 0]),
         {"target": None},
-        r"got 1 beyond it, the first -1e\+300 at sample '3', column 'column_1'; .* value: correct",
+        ["1", "-1e+300", "3", "column_1"],
     ),
     (
         {"t.npz": lambda path: sparse.save_npz(path, sparse.diags_array([1.0, np.inf, 2.0], format="csr"))},
         {"features": ["column_1", "column_2", "column_3"]},
-        "must be finite, got 1 infinite, the first at sample '2', column 'column_2'",
+        ["1", "2", "column_2"],
     ),
     (
         {
@@ -373,74 +368,75 @@ REFUSED = [
             "l.csv": "class\nx\ny\n",
         },
         {},
-        "every feature must have values, got none in 1 column: 'column_1'",
+        ["1", "column_1"],
     ),
-    ({"t.npz": "a,b\n1,2\n"}, {}, "does not begin like an .npz file"),
+    ({"t.npz": "a,b\n1,2\n"}, {}, []),
     # svmlight.
-    ({"t.svm": "1 1:2 2:x\n"}, {}, "cannot be read as svmlight"),
-    ({"t.svm": "1 3:2 2:1\n"}, {}, "cannot be read as svmlight"),
-    ({"t.svm": "1 1:2 999999999:1\n"}, {}, "at most 10000000 rows and as many columns, got 1 x 1000000000"),
-    ({"t.svm": "# nothing\n"}, {}, "must hold lines 'label index:value ...', got none"),
-    ({"t.svm": "1 1:2\n0 1:-1e300\n"}, {"target": None}, "beyond it, the first -1e.300 at sample '2'"),
+    ({"t.svm": "1 1:2 2:x\n"}, {}, []),
+    ({"t.svm": "1 3:2 2:1\n"}, {}, []),
+    ({"t.svm": "1 1:2 999999999:1\n"}, {}, ["10000000", "1", "1000000000"]),
+    ({"t.svm": "# nothing\n"}, {}, ["label index:value ..."]),
+    ({"t.svm": "1 1:2\n0 1:-1e300\n"}, {"target": None}, ["300", "2"]),
     # Workbooks.
-    (sheets([], []), {}, "must hold a table, got only empty sheets"),
-    (BOOK, {"sheet": "Mor"}, "sheet 'Mor' that --sheet names, got .*; did you mean 'More'"),
-    (BOOK | {"l.xlsx": BOOK["t.xlsx"]}, {"labels_sheet": "Mor"}, "sheet 'Mor' that --sheet names"),
-    (BOOK, {}, "'class' that --target names" + OTHERS),
-    (BOOK, {"target": None}, "with --target, or a file" + OTHERS),
-    (BOOK, {"ignore": ["b"]}, "--ignore must name" + OTHERS),
-    (BOOK, {"samples": "b"}, "--samples must name" + OTHERS),
-    (BOOK | {"l.csv": LABELS.replace("p", "q")}, {}, "a column with the sample names" + OTHERS),
-    (BOOK, {"target": "n", "ignore": ["who"]}, "must have columns of numbers" + OTHERS),
-    (BOOK, {"target": "n", "samples": "n"}, "features must be numbers" + OTHERS),
-    (BOOK, {"features": ["b"]}, "got none for 1: 'b'" + OTHERS),
-    (BOOK, {"transpose": True}, "'class' that --target names" + OTHERS),
-    (BOOK, {"target": "b", "sheet": "More"}, "Other sheets: 'one', 'My data' .--sheet one, "),
+    (sheets([], []), {}, []),
+    (BOOK, {"sheet": "Mor"}, ["Mor", "--sheet", "More"]),
+    (BOOK | {"l.xlsx": BOOK["t.xlsx"]}, {"labels_sheet": "Mor"}, ["Mor", "--sheet"]),
+    (BOOK, {}, ["class", "--target", *OTHERS]),
+    (BOOK, {"target": None}, ["--target", *OTHERS]),
+    (BOOK, {"ignore": ["b"]}, ["--ignore", *OTHERS]),
+    (BOOK, {"samples": "b"}, ["--samples", *OTHERS]),
+    (BOOK | {"l.csv": LABELS.replace("p", "q")}, {}, [*OTHERS]),
+    (BOOK, {"target": "n", "ignore": ["who"]}, [*OTHERS]),
+    (BOOK, {"target": "n", "samples": "n"}, [*OTHERS]),
+    (BOOK, {"features": ["b"]}, ["1", "b", *OTHERS]),
+    (BOOK, {"transpose": True}, ["class", "--target", *OTHERS]),
+    (BOOK, {"target": "b", "sheet": "More"}, ["one", "My data", "--sheet"]),
 ]
 
 
-@pytest.mark.parametrize(("files", "asked", "message"), REFUSED, ids=count())
-def test_what_is_said(tmp_path, files, asked, message):
-    """At the command line; in Python no message names an option of the command line."""
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize(("files", "asked", "facts"), REFUSED, ids=count())
+def test_what_is_refused(tmp_path, files, asked, facts):
+    """Messages name options as the command line does, and in Python none of those."""
+    with pytest.raises(ValueError, match=r".") as refused:
         read(tmp_path, files, **asked, spelling=COMMAND_LINE)
+    assert [fact for fact in facts if fact not in str(refused.value)] == []
     with pytest.raises(ValueError, match=r".") as refused:
         read(tmp_path, files, **asked)
     assert "--" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "asked", "message"),
+    ("text", "asked", "argument"),
     [
-        (TABLE, {"target": None}, r"with target=, or .* labels=\. .*for example target='class'"),
-        (TABLE, {"ignore": ["a,b"]}, r"ignore= must name .*'a,b'; .* pass ignore=\['a', 'b'\]\.$"),
-        (TABLE, {"samples": "who"}, r"ReadOptions\(samples=\.\.\.\) must name a column"),
-        (TABLE, {"sample_columns": ["ward"]}, "column 'ward' that sample_columns= names, in the table"),
-        (TABLE, {"features": ["a", "c"], "used": ["a"]}, "pass the others alone as feature_names="),
-        (TABLE.replace("a,b", "a,a"), {}, r"pass ReadOptions\(duplicates='mean'\) \(or max\)"),
+        (TABLE, {"target": None}, "target='class'"),
+        (TABLE, {"ignore": ["a,b"]}, "ignore=['a', 'b']"),
+        (TABLE, {"samples": "who"}, "ReadOptions(samples=...)"),
+        (TABLE, {"sample_columns": ["ward"]}, "sample_columns="),
+        (TABLE, {"features": ["a", "c"], "used": ["a"]}, "feature_names="),
+        (TABLE.replace("a,b", "a,a"), {}, "ReadOptions(duplicates='mean')"),
     ],
 )
-def test_messages_in_python_name_arguments(tmp_path, text, asked, message):
-    with pytest.raises(ValueError, match=message):
+def test_messages_in_python_name_arguments(tmp_path, text, asked, argument):
+    with pytest.raises(ValueError, match=re.escape(argument)):
         read(tmp_path, text, **asked)
 
 
 def test_options_that_a_format_does_not_have_are_told(tmp_path):
     remarks = read(tmp_path, TABLE, sheet="S", layer="L").remarks
-    for name in ("sheet", "layer"):
-        assert f"ReadOptions({name}=...) has no effect on .csv files." in remarks
-    with pytest.raises(ValueError, match=r"^delimiter must be one character or a word such as tab, got '::'"):
+    idle = [remark.values["option"] for remark in remarks if remark.code == "no-effect"]
+    assert idle == ["ReadOptions(sheet=...)", "ReadOptions(layer=...)"]
+    with pytest.raises(ValueError, match=r"^delimiter .*'::'"):
         ReadOptions(delimiter="::")
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         read_training_study(tmp_path / "none.csv", target="class")
-    with pytest.raises(ValueError, match="must be a file, got a folder"):
+    with pytest.raises(ValueError, match="folder"):
         read_training_study(tmp_path, target="class")
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(ValueError, match="got a pipe or device; save it to a file first"):
-        read_raw_table(tmp_path / "pipe.csv", ReadOptions())
+    with pytest.raises(ValueError, match="pipe"):
+        read_table(tmp_path / "pipe.csv", ReadOptions())
 
 
 def test_a_lack_of_memory_is_not_a_damaged_file():
@@ -485,19 +481,19 @@ WHOLE = {
 @pytest.mark.parametrize("name", WHOLE)
 def test_cut_off(tmp_path, name, share):
     path = write(tmp_path, {name: WHOLE[name]})
-    read_raw_table(path, ReadOptions())
+    read_table(path, ReadOptions())
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ValueError, match=r"t\..* (cannot be read as|is not a complete gzip file)"):
-        read_raw_table(path, ReadOptions())
+    with pytest.raises(ValueError, match=name):
+        read_table(path, ReadOptions())
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("name", [*WHOLE, "t.csv", "t.gct", "t.svm"])
 def test_binary_garbage(tmp_path, name, seed):
     (tmp_path / name).write_bytes(random.Random(seed).randbytes(10 + 97 * seed))
-    with pytest.raises(ValueError, match=r"cannot be read|must be a text file|not a complete gzip|must hold"):
-        read_raw_table(tmp_path / name, ReadOptions())
+    with pytest.raises(ValueError, match=name):
+        read_table(tmp_path / name, ReadOptions())
 
 
 class Harmful:
@@ -507,9 +503,9 @@ class Harmful:
 
 def test_pickles_are_never_loaded(tmp_path):
     harmful = np.array([Harmful(), 1], dtype=object)
-    with pytest.raises(ValueError, match=r"pickled objects are never loaded: .* names as arrays"):
+    with pytest.raises(ValueError, match="pickled"):
         read(tmp_path, arrays(X=np.eye(2), y=harmful))
-    with pytest.raises(ValueError, match=r"does not begin like an \.npz file"):
+    with pytest.raises(ValueError, match="npz"):
         read(tmp_path, {"t.npz": pickle.dumps(Harmful())})
 
 
@@ -518,8 +514,8 @@ def test_hdf5_that_is_no_anndata(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "t.h5ad", "w") as file:
         file["X"] = np.eye(3)
-    with pytest.raises(ValueError, match="cannot be read as an AnnData file"):
-        read_raw_table(tmp_path / "t.h5ad", ReadOptions())
+    with pytest.raises(ValueError, match=r"t\.h5ad"):
+        read_table(tmp_path / "t.h5ad", ReadOptions())
 
 
 def test_columns_of_parquet_that_are_no_numbers(tmp_path):
@@ -527,15 +523,15 @@ def test_columns_of_parquet_that_are_no_numbers(tmp_path):
     pytest.importorskip("pyarrow", reason="comes with the extra 'app'")
     dates = pandas.to_datetime(["2020-01-01", "2020-01-02"] * 2)
     table = pandas.DataFrame({"class": list("xyxy"), "when": dates, "parts": [[1]] * 4, "a": range(4)})
-    with pytest.raises(ValueError, match=r"2 columns with text: 'when' .such as '2020-01-01.*'parts'"):
+    with pytest.raises(ValueError, match=r"'when'.*'2020-01-01.*'parts'"):
         read(tmp_path, {"t.parquet": table.to_parquet})
-    with pytest.raises(ValueError, match="must hold rows and columns, got 0 x 4"):
+    with pytest.raises(ValueError, match="0 x 4"):
         read(tmp_path, {"t.parquet": table.iloc[:0].to_parquet})
 
 
 def test_a_package_that_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r'needs the package .pyarrow.*pip install "minimaxrisk\[app\]"'):
+    with pytest.raises(ImportError, match=r'pyarrow.*"minimaxrisk\[app\]"'):
         read(tmp_path, {"t.parquet": "x"})
 
 
@@ -543,11 +539,11 @@ def test_suggested_targets_leave_out_genes(tmp_path):
     rng = np.random.default_rng(0)
     header = "id,class,batch,ratio,g1,g2"
     rows = [f"p{i},{'xy'[i % 2]},{i % 3},{[0.5, 1.5][i % 2]},0.25,{i % 2 + 0.75}" for i in range(20)]
-    with pytest.raises(ValueError, match=r"It could be 'class' \(x, y\), 'batch' \(0, 1, 2\); for example"):
+    with pytest.raises(ValueError, match=r"'class' \(x, y\), 'batch' \(0, 1, 2\);"):
         read(tmp_path, "\n".join([header, *rows]), target=None)
     # Many columns of few whole numbers are counts of genes.
     counts = rng.integers(0, 4, (20, 31)).tolist()
     rows = [f"p{i},{'xy'[i % 2]},{','.join(map(str, row))}" for i, row in enumerate(counts)]
     header = ",".join(["id", "class", *(f"g{j}" for j in range(31))])
-    with pytest.raises(ValueError, match=r"It could be 'class' \(x, y\); for example"):
+    with pytest.raises(ValueError, match=r" 'class' \(x, y\);"):
         read(tmp_path, "\n".join([header, *rows]), target=None)

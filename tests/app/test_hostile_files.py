@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from minimaxrisk.app.files import ReadOptions, layout, read_study
+from minimaxrisk.app.files import ReadOptions, text
+from minimaxrisk.app.files import read as reading
 from minimaxrisk.app.files.guards import check_hdf5, check_workbook
-from minimaxrisk.app.files.read_study import read_raw_table
+from minimaxrisk.app.files.read import read as read_table
 from tests.corpora.hostile import CASES, Commands, hdf5, lying_directory, parts_of
 
 if not hasattr(os, "pidfd_open"):
@@ -49,7 +50,7 @@ def test_entries_of_one_place_are_summed(kind, tmp_path):
         make = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}[kind]
         expected = make((parts["data"], parts["indices"], parts["indptr"]), shape=parts["shape"])
     np.savez(tmp_path / "t.npz", **parts)
-    X = read_raw_table(tmp_path / "t.npz", ReadOptions()).numbers
+    X = read_table(tmp_path / "t.npz", ReadOptions()).numbers
     assert X.has_canonical_format
     np.testing.assert_array_equal(X.toarray(), expected.toarray())
 
@@ -73,10 +74,10 @@ def test_a_workbook_is_unpacked_to_its_end(tmp_path):
 
 
 def test_a_line_has_an_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(layout, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(text, "LONGEST_LINE", 1000)
     (tmp_path / "t.csv").write_text("class,a\nx," + "1" * 1000)
     with pytest.raises(ValueError, match="1000 characters"):
-        read_raw_table(tmp_path / "t.csv", ReadOptions())
+        read_table(tmp_path / "t.csv", ReadOptions())
 
 
 @pytest.mark.parametrize("error", [MemoryError, SystemError, OverflowError, RecursionError])
@@ -84,7 +85,7 @@ def test_whatever_a_reader_raises_is_about_the_file(tmp_path, monkeypatch, error
     def fail(*_):
         raise error
 
-    monkeypatch.setitem(read_study.READERS, ".npz", fail)
+    monkeypatch.setitem(reading.READERS, ".npz", fail)
     (tmp_path / "t.npz").write_bytes(b"x")
     with pytest.raises(ValueError, match=r"t\.npz"):
-        read_raw_table(tmp_path / "t.npz", ReadOptions())
+        read_table(tmp_path / "t.npz", ReadOptions())

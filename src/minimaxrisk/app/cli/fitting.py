@@ -130,7 +130,7 @@ def study_of(source: Source, columns: SampleColumns, console: Console) -> Study:
             options=source.reading,
         )
     for remark in study.remarks:
-        console.note(remark)
+        console.note(str(remark))
     return study
 
 

@@ -307,10 +307,13 @@ READING_OPTIONS = {
         "What features of the same name become, such as probes of one gene: their mean or their maximum; "
         "refused by default: --duplicates mean",
     ),
-    "match_names": _read(
-        _value(Literal["exact", "loose"] | None),
-        "Whether names must be equal; loose lets columns differ in case and version from those of a model, "
-        "and samples of --labels in punctuation, leading zeros and suffixes: --match-names loose",
+    "decimal": _read(
+        _value(Literal[".", ","] | None),
+        "Decimal sign of a text file, detected by default: --decimal ,",
+    ),
+    "thousands": _read(
+        _value(Literal[".", ","] | None),
+        "What separates thousands in a text file, detected by default: --thousands .",
     ),
     "layer": _read(NAME, "Layer of an .h5ad file, variable of an .npz file: --layer logcounts"),
 }

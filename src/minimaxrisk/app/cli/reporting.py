@@ -30,7 +30,7 @@ from minimaxrisk.app.cli.training import (
 )
 from minimaxrisk.app.files import ReadOptions, Study
 from minimaxrisk.app.files.features import by_feature
-from minimaxrisk.app.files.read_study import read_raw_table
+from minimaxrisk.app.files.read import read
 from minimaxrisk.app.files.study import EVERY
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.gathering import Subject, Wanted, findings_of
@@ -46,7 +46,7 @@ def read_annotation(path: Path, feature_names: Sequence[str], console: Console) 
 
     The first column has the names of the features as they are in the data.
     """
-    raw = read_raw_table(path, ReadOptions(header=True, as_text=frozenset({EVERY}), spelling="command line"))
+    raw = read(path, ReadOptions(header=True, as_text=frozenset({EVERY}), spelling="command line"))
     if raw.first is None or len(raw.texts) < 2:
         raise ValueError(
             f"{path} must have the names of features in its first column and columns about them after it, "

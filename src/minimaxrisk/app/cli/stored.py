@@ -17,7 +17,7 @@ from minimaxrisk._utils.rounding import outward
 from minimaxrisk.app.cli.console import Console, as_json
 from minimaxrisk.app.cli.options import SampleColumns, Source
 from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refuse_missing
-from minimaxrisk.app.files.read_study import has_several
+from minimaxrisk.app.files.read import has_several
 from minimaxrisk.app.report.phrases import clipping
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model
 from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
@@ -83,7 +83,7 @@ def read_for_model(
             classes=list(map(str, saved.classifier.classes_)),
         )
     for remark in study.remarks:
-        console.note(remark)
+        console.note(str(remark))
     return study
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import math
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ from minimaxrisk.app.files.guards import (
     refuse_shape,
     refuse_unpacked,
 )
-from minimaxrisk.app.files.layout import Record, find_layout, lines_of_title, opened
 from minimaxrisk.app.files.messages import nearest, needed, parsing, require_unique
-from minimaxrisk.app.files.raw_table import FirstColumn, RawTable
+from minimaxrisk.app.files.remarks import Remark
 from minimaxrisk.app.files.study import EVERY, ReadOptions, spell
-from minimaxrisk.app.files.text_tables import table_of_records
+from minimaxrisk.app.files.table import FirstColumn, Table
+from minimaxrisk.app.files.text import numbered, opened
+from minimaxrisk.app.files.text_tables import table_below_title
 
 # Names of arrays in NumPy files.
 DATA = ("X", "data", "x")
@@ -41,7 +43,7 @@ SPARSE_MEMBERS = {"format", "shape", "data"}
 NUMPY = b"PK"  # how its files begin
 
 
-def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
+def read_h5ad(path: Path, options: ReadOptions) -> Table:
     """X or a layer of an AnnData file, with the columns of obs as annotations."""
     h5py = needed("h5py", "Reading .h5ad")
     read_elem = needed("anndata.io", "Reading .h5ad").read_elem
@@ -70,7 +72,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
             f"{path}: {place} must be a matrix of {len(obs)} observations and {len(var)} variables, "
             f"got shape {numbers.shape}."
         )
-    return RawTable(
+    return Table(
         numbers.astype(np.float64, copy=False),
         list(text_array(var.index)),
         annotations=annotations,
@@ -79,8 +81,8 @@ def read_h5ad(path: Path, options: ReadOptions) -> RawTable:
     )
 
 
-def read_npz(path: Path, options: ReadOptions) -> RawTable:
-    """A matrix of SciPy, or several arrays with names."""
+def read_npz(path: Path, options: ReadOptions) -> Table:
+    """Return a matrix of SciPy, or several arrays with names."""
     with parsing(path, "NumPy arrays"), path.open("rb") as file:
         if not file.read(4).startswith(NUMPY):
             raise ValueError("it does not begin like an .npz file")
@@ -102,7 +104,7 @@ def read_npz(path: Path, options: ReadOptions) -> RawTable:
     return _table_of_arrays(arrays, path, options)
 
 
-def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
+def read_svmlight(path: Path, options: ReadOptions) -> Table:
     """Columns have the indices of the file, whether it counts from 0 or 1: files of one study agree."""
     with parsing(path, "svmlight (label index:value ...)"), warnings.catch_warnings(), opened(path) as file:
         warnings.simplefilter("ignore")
@@ -113,7 +115,7 @@ def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
     from_zero = bool((X.indices == 0).any())
     X = sparse.csr_matrix(X if from_zero else X[:, 1:])
     start = 0 if from_zero else 1
-    return RawTable(
+    return Table(
         X,
         [f"column_{j + start}" for j in range(X.shape[1])],
         annotations={"label": text_array(y)},
@@ -121,12 +123,12 @@ def read_svmlight(path: Path, options: ReadOptions) -> RawTable:
         settled=True,
         label="label",
         zeros_left_out=True,
-        remarks=("Indices count from 0: column_0 is the first.",) if from_zero else (),
+        remarks=(Remark.of("from-zero"),) * from_zero,
     )
 
 
-def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> RawTable:
-    """The matrix among the arrays, with the labels, names and annotations that go with it."""
+def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> Table:
+    """Return the matrix among the arrays, with the labels, names and annotations that go with it."""
     key = _matrix_key(arrays, where, options)
     X = _matrix(arrays[key], key, where)
     n, p = X.shape
@@ -146,7 +148,7 @@ def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOption
     }
     used = {*annotations, *(name for name in (*FEATURE_NAMES, *SAMPLE_NAMES) if name in rest)}
     unused = [name for name in rest if name not in used]
-    return RawTable(
+    return Table(
         X,
         generated_names(p) if features is None else list(features),
         annotations=annotations,
@@ -154,12 +156,12 @@ def _table_of_arrays(arrays: Mapping[str, Any], where: Path, options: ReadOption
         named=features is not None,
         settled=label is not None,
         label=label,
-        remarks=(f"Left out the variables {listed(unused)} of the file.",) if unused else (),
+        remarks=(Remark.of("variables", names=listed(unused)),) * bool(unused),
     )
 
 
 def _matrix_key(arrays: Mapping[str, Any], where: Path, options: ReadOptions) -> str:
-    """The name of the array with the data."""
+    """Return the name of the array with the data."""
     layer = options.layer
     if layer is not None:
         if layer not in arrays:
@@ -202,7 +204,8 @@ def _vector(rest: Mapping[str, Any], names: Sequence[str], n: int, where: Path) 
     return values
 
 
-def read_parquet(path: Path, options: ReadOptions) -> RawTable:
+def read_parquet(path: Path, options: ReadOptions) -> Table:
+    """Read a Parquet file; an index that pandas saved has the names of the samples."""
     parquet = needed("pyarrow.parquet", "Reading Parquet")
     with parsing(path, "a Parquet file"):
         # As a data set, names of folders would become columns.
@@ -212,79 +215,55 @@ def read_parquet(path: Path, options: ReadOptions) -> RawTable:
             raise ValueError(f"{path} must hold rows and columns, got {shape[0]} x {shape[1]}.")
         refuse_shape(shape, path)
         refuse_unpacked(8 * math.prod(shape), path.stat().st_size, path)
-        table = file.read()
-        table.validate(full=True)  # offsets of damaged files lead outside of memory
-        index, shown = _pandas_index(table)
-        table = table.rename_columns([name.strip() for name in table.column_names])
-        require_unique(table.column_names, path, what="the names of columns", remedy="rename them")
-        columns = [name for name in table.column_names if name not in index]
-        numeric = [name for name in columns if _holds_numbers(table, name, options.as_text)]
-        numbers = np.empty((table.num_rows, len(numeric)))
-        for k, name in enumerate(numeric):
-            numbers[:, k] = table.column(name).cast("float64", safe=False).to_numpy()
-        texts = {name: _texts_of_column(table, name) for name in columns if name not in set(numeric)}
-        levels = {shown[name]: _texts_of_column(table, name) for name in index}
-        first = FirstColumn(columns[0], _texts_of_column(table, columns[0])) if columns else None
-    if len(levels) == len(index) == 1:
-        ((title, samples),) = levels.items()
-        remark = f"Took the index {title!r} of the table as sample names."
-        return RawTable(numbers, numeric, texts=texts, samples=samples, remarks=(remark,))
-    return RawTable(numbers, numeric, texts={**levels, **texts}, first=first)
+        content = file.read()
+        content.validate(full=True)  # offsets of damaged files lead outside of memory
+        frame = content.to_pandas(integer_object_nulls=True)
+    frame.columns = [str(name).strip() for name in frame.columns]
+    require_unique(list(frame.columns), path, what="the names of columns", remedy="rename them")
+    remarks, samples, levels = [], None, {}
+    if frame.index.nlevels > 1:
+        levels = {
+            str(name or ""): text_array(frame.index.get_level_values(name)) for name in frame.index.names
+        }
+    elif not hasattr(frame.index, "step"):  # a RangeIndex counts the rows
+        samples = text_array(frame.index)
+        remarks = [Remark.of("index", index=str(frame.index.name or ""))]
+    as_text = {name for name in frame.columns if name in options.as_text or EVERY in options.as_text}
+    numbers = frame.drop(columns=list(as_text)).select_dtypes("number", exclude="timedelta")
+    is_number = set(numbers.columns)
+    texts = {name: text_array(frame[name]) for name in frame.columns if name not in is_number}
+    first = None
+    if samples is None and len(frame.columns):
+        first = FirstColumn(frame.columns[0], text_array(frame.iloc[:, 0]))
+    return Table(
+        np.ascontiguousarray(numbers.to_numpy(np.float64, na_value=np.nan)),
+        list(numbers.columns),
+        texts={**levels, **texts},
+        samples=samples,
+        first=first,
+        remarks=tuple(remarks),
+    )
 
 
-def _holds_numbers(table: Any, name: str, as_text: frozenset[str]) -> bool:
-    if EVERY in as_text or name in as_text:
-        return False
-    types, kind = needed("pyarrow.types", "Reading columns"), table.schema.field(name).type
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def _texts_of_column(table: Any, name: str) -> TextArray:
-    return text_array(table.column(name).to_pylist())
-
-
-def _pandas_index(table: Any) -> tuple[list[str], dict[str, str]]:
-    """Columns that are the index of a pandas DataFrame, and the names that they had there."""
-    metadata = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
-    index = [name.strip() for name in metadata.get("index_columns", ()) if isinstance(name, str)]
-    titles = {
-        str(column.get("field_name")).strip(): column.get("name") for column in metadata.get("columns", ())
-    }
-    return index, {name: str(titles.get(name) or "") for name in index}
-
-
-def read_workbook(path: Path, options: ReadOptions) -> RawTable:
-    """The sheet that the options name, or the first one that is not empty."""
-    title, start, rows, others = _rows(path, options)
+def read_workbook(path: Path, options: ReadOptions) -> Table:
+    """Read the sheet that the options name, or the first one that is not empty."""
+    title, lines, others = _sheet(path, options)
     where = f"{path}, sheet {title!r}"
-    above = options.skip_lines
-
-    def records() -> Iterator[Record]:
-        for number, row in enumerate(rows, start):
-            cells = [text_of(cell) for cell in row]
-            if any(cells) and number > above:
-                yield Record.of(number, cells)
-
     elsewhere = ""
     if others:
         data, labels = (spell(options, name, others[0]) for name in ("sheet", "labels_sheet"))
         elsewhere = f" Other sheets: {listed(others)} ({data}, or {labels} for labels)."
     try:
-        last, title_remark = lines_of_title(records(), where, options)
-        above = max(above, last)
-        layout = find_layout(records, where, options=options)
-        table = table_of_records(records, layout, where).with_remarks(*title_remark)
+        table = table_below_title(lambda: numbered(lines, options.skip_lines), where, ",", options)
     except ValueError as error:
         raise ValueError(f"{error}{elsewhere}") from error
-    raw = replace(table, elsewhere=elsewhere)
-    if not others or options.sheet is not None:
-        return raw
-    also = f"the workbook also has {listed(others)} ({spell(options, 'sheet')})"
-    return raw.with_remarks(f"Read the sheet {title!r}; {also}.")
+    remark = Remark.of("sheet", sheet=title, others=listed(others), option=spell(options, "sheet"))
+    is_choice = bool(others) and options.sheet is None
+    return replace(table, elsewhere=elsewhere).with_remarks(*[remark] * is_choice)
 
 
-def _rows(path: Path, options: ReadOptions) -> tuple[str, int, list[list[Any]], list[str]]:
-    """Title, number of the first row and rows of the sheet, and the titles of the others."""
+def _sheet(path: Path, options: ReadOptions) -> tuple[str, list[str], list[str]]:
+    """Return the title of the sheet, its rows as lines of text, and the titles of the others."""
     asked = options.sheet
     calamine = needed("python_calamine", "Reading workbooks")
     with parsing(path, "a workbook"):
@@ -299,7 +278,15 @@ def _rows(path: Path, options: ReadOptions) -> tuple[str, int, list[list[Any]], 
     for title in titles if asked is None else [asked]:
         with parsing(path, "a workbook"):
             sheet = workbook.get_sheet_by_name(title)
-            start, rows = sheet.start, sheet.to_python(skip_empty_area=True)
+            rows = sheet.to_python(skip_empty_area=True)
         if rows:
-            return title, start[0] + 1 if start else 1, rows, [other for other in titles if other != title]
+            above = ["\n"] * (sheet.start[0] if sheet.start else 0)
+            return title, above + list(map(_line_of, rows)), [other for other in titles if other != title]
     raise ValueError(f"{path} must hold a table, got only empty sheets.")
+
+
+def _line_of(row: Sequence[Any]) -> str:
+    """Return the row of a sheet as a line of text."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerow(map(text_of, row))
+    return text.getvalue()

@@ -11,10 +11,12 @@ from scipy import sparse
 
 from minimaxrisk._utils.arguments import counted, listed
 from minimaxrisk._utils.arrays import DataMatrix, FloatArray
-from minimaxrisk.app.files.cells import TextArray, explained, is_missing, is_word, number
-from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated, require_unique
-from minimaxrisk.app.files.raw_table import RawTable, could_name_rows, spelt_differently, transpose_hint
-from minimaxrisk.app.files.study import ERROR, LOOSE, MAX, MEAN, ReadOptions, merge_advice, spell
+from minimaxrisk.app.files.cells import TextArray, is_missing, is_word, number
+from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, other_spellings, repeated, require_unique
+from minimaxrisk.app.files.number_style import explained
+from minimaxrisk.app.files.remarks import Remark
+from minimaxrisk.app.files.study import ERROR, MAX, MEAN, ReadOptions, merge_advice, spell
+from minimaxrisk.app.files.table import Table, could_name_rows
 from minimaxrisk.checks.names import BATCH, column_kind, odd_names
 
 MOST_IGNORED = 3  # columns that advice names
@@ -23,7 +25,7 @@ HOW = {
     MAX: "replaced by the largest of them in each sample",
 }
 TRUTH = {"true": 1.0, "false": 0.0}
-Features: TypeAlias = tuple[DataMatrix, Sequence[str], list[str]]  # values, names and remarks
+Features: TypeAlias = tuple[DataMatrix, Sequence[str], list[Remark]]  # values, names and remarks
 
 
 def by_feature(
@@ -44,20 +46,21 @@ def by_feature(
 
 def without_duplicates(
     X: DataMatrix, names: Sequence[str], options: ReadOptions, where: object
-) -> tuple[DataMatrix, list[str], str | None]:
-    """Columns with unique names, each in the place of the first of its name, and a remark.
+) -> tuple[DataMatrix, list[str], list[Remark]]:
+    """Return columns with unique names, each in the place of the first of its name, and a remark.
 
     Merging leaves out missing values.
     """
     duplicates = options.duplicates
     twice = set(repeated(names))
     if not twice:
-        return X, list(names), None
+        return X, list(names), []
     if duplicates == ERROR:
         require_unique(names, where, what="names of features", remedy=f"rename them, {merge_advice(options)}")
     n_columns = sum(name in twice for name in names)
     shown = listed([name for name in dict.fromkeys(names) if name in twice], 3)
-    remark = f"{n_columns} columns share {counted(len(twice), 'name')} ({shown}) and were {HOW[duplicates]}."
+    same_names = counted(len(twice), "name")
+    remark = Remark.of("merged", n=n_columns, names=same_names, shown=shown, how=HOW[duplicates])
     places: dict[str, list[int]] = {}
     for j, name in enumerate(names):
         places.setdefault(name, []).append(j)
@@ -68,7 +71,7 @@ def without_duplicates(
     X = _with_columns(columns[:, [ours[0] for ours in places.values()]], np.column_stack(merged))
     ends = iter(range(len(places), X.shape[1]))
     order = [j if len(ours) == 1 else next(ends) for j, ours in enumerate(places.values())]
-    return _columns_of(X, order), list(places), remark
+    return _columns_of(X, order), list(places), [remark]
 
 
 def _mean(X: FloatArray, axis: int) -> FloatArray:
@@ -77,10 +80,10 @@ def _mean(X: FloatArray, axis: int) -> FloatArray:
 
 
 def training_features(
-    raw: RawTable, aside: set[str], where: object, options: ReadOptions, *, has_names: bool
+    table: Table, aside: set[str], where: object, options: ReadOptions, *, has_names: bool
 ) -> Features:
-    """All columns of numbers but those aside, their names, and remarks."""
-    texts = {name: column for name, column in raw.texts.items() if name not in aside}
+    """Return all columns of numbers but those aside, their names, and remarks."""
+    texts = {name: column for name, column in table.texts.items() if name not in aside}
     truths = {name: column for name, column in texts.items() if _is_truth(column)}
     words = {name: column for name, column in texts.items() if name not in truths}
     if words:
@@ -94,9 +97,9 @@ def training_features(
             is_command = options.spelling == COMMAND_LINE
             about = spell(options, "batch", batch) if is_command else f"sample_columns={[batch]!r}"
             advice += f"; pass {about} if that column tells which samples were measured together"
-        _refuse_words(words, raw, where, f"{advice}.", options)
-    keep = [j for j, name in enumerate(raw.names) if name not in aside]
-    X, names = _columns_of(raw.numbers, keep), [raw.names[j] for j in keep]
+        _refuse_words(words, table, where, f"{advice}.", options)
+    keep = [j for j, name in enumerate(table.names) if name not in aside]
+    X, names = _columns_of(table.numbers, keep), [table.names[j] for j in keep]
     if truths:
         X = _with_columns(X, np.column_stack([_truth_numbers(column) for column in truths.values()]))
         names += truths
@@ -104,7 +107,7 @@ def training_features(
         raise ValueError(
             f"{where} must have columns of numbers besides names and labels, got none; "
             f"pass {spell(options, 'delimiter')} if the columns were not split."
-            f"{transpose_hint(raw, options)}{raw.elsewhere}"
+            f"{transpose_hint(table, options)}{table.elsewhere}"
         )
     X, names, merged = without_duplicates(X, names, options, where)
     empty = [names[j] for j in _empty_columns(X)]
@@ -113,25 +116,23 @@ def training_features(
             f"{where}: every feature must have values, got none in {counted(len(empty), 'column')}: "
             f"{listed(empty)}; pass {spell(options, 'ignore', empty[0])}."
         )
-    remarks = (_remark_on_truths(truths), merged, _remark_on_patients(names, options))
-    return X, names, [remark for remark in remarks if remark is not None]
+    return X, names, [*_remarks_on_truths(truths), *merged, *_remarks_on_names(names, options)]
 
 
-def _remark_on_patients(names: Sequence[str], options: ReadOptions) -> str | None:
-    """On columns of numbers that by name are about patients, a few among many others."""
+def _remarks_on_names(names: Sequence[str], options: ReadOptions) -> list[Remark]:
+    """Return a remark if a few columns among many others are by name about patients."""
     odd = list(odd_names(names))
-    if not odd:
-        return None
-    are = f"{listed(odd)} {'is' if len(odd) == 1 else 'are'} among the {len(names):,} features"
-    return f"{are}; if that is not meant, pass {spell(options, 'ignore', *odd[:MOST_IGNORED])}."
+    are = f"{listed(odd)} {'is' if len(odd) == 1 else 'are'}"
+    option = spell(options, "ignore", *odd[:MOST_IGNORED])
+    return [Remark.of("suspicious-names", names=are, n=len(names), option=option)] * bool(odd)
 
 
-def _remark_on_truths(truths: Collection[str]) -> str | None:
-    return f"Columns of true and false were read as 1 and 0: {listed(truths)}." if truths else None
+def _remarks_on_truths(truths: Collection[str]) -> list[Remark]:
+    return [Remark.of("true-and-false", names=listed(truths))] * bool(truths)
 
 
 def model_features(
-    raw: RawTable,
+    table: Table,
     aside: set[str],
     features: Sequence[str],
     where: object,
@@ -139,51 +140,51 @@ def model_features(
     *,
     used: Collection[str] = (),
 ) -> Features:
-    """The columns of the model in its order, their names, and remarks."""
-    numbers, names, merged = without_duplicates(raw.numbers, raw.names, options, where)
-    raw = replace(raw, numbers=numbers, names=names)
+    """Return the columns of the model in its order, their names, and remarks."""
+    numbers, names, merged = without_duplicates(table.numbers, table.names, options, where)
+    table = replace(table, numbers=numbers, names=names)
     of_model = set(features)
-    truths, added = _texts_as_numbers(raw, of_model, where, options)
-    missing = of_model.difference(raw.names, added)
-    if missing and not (raw.zeros_left_out and are_generated(features)):
+    truths, added = _texts_as_numbers(table, of_model, where, options)
+    missing = of_model.difference(table.names, added)
+    if missing and not (table.zeros_left_out and are_generated(features)):
         is_enough = len(used) > 0 and missing.isdisjoint(used)
         absent = [name for name in features if name in missing]
-        _refuse_missing_features(absent, features, raw, where, options, is_enough=is_enough)
-    unknown = [name for name in raw.columns() if name not in of_model and name not in aside]
-    if unknown and not raw.named and are_generated(features):
+        _refuse_missing_features(absent, features, table, where, options, is_enough=is_enough)
+    unknown = [name for name in table.columns() if name not in of_model and name not in aside]
+    if unknown and not table.named and are_generated(features):
         raise ValueError(
             f"{where} must have the {counted(len(of_model), 'column')} of the model and no others, because "
             f"columns without names are matched by position; got {len(unknown)} more: {listed(unknown)}; "
             "remove them if they are not features."
         )
-    ignored = f"Ignored {counted(len(unknown), 'column')} that the model does not use: {listed(unknown, 3)}."
-    remarks = [ignored if unknown else None, merged, _remark_on_truths(truths)]
-    return _in_order(raw, added, features), features, [remark for remark in remarks if remark is not None]
+    ignored = Remark.of("ignored", columns=counted(len(unknown), "column"), names=listed(unknown, 3))
+    remarks = [*[ignored] * bool(unknown), *merged, *_remarks_on_truths(truths)]
+    return _in_order(table, added, features), features, remarks
 
 
 def _texts_as_numbers(
-    raw: RawTable, of_model: set[str], where: object, options: ReadOptions
+    table: Table, of_model: set[str], where: object, options: ReadOptions
 ) -> tuple[list[str], dict[str, FloatArray]]:
     """Features that were read as text: the names of those with true and false, and the numbers of all."""
-    texts = {name: column for name, column in raw.texts.items() if name in of_model}
+    texts = {name: column for name, column in table.texts.items() if name in of_model}
     truths = [name for name, column in texts.items() if _is_truth(column)]
     # A first column called index or cell is read as text: it may name the rows.
     numbers = [name for name, column in texts.items() if not any(map(is_word, column))]
     words = {name: column for name, column in texts.items() if name not in {*truths, *numbers}}
     if words:
-        _refuse_words(words, raw, where, "the model needs their numbers: correct them.", options)
+        _refuse_words(words, table, where, "the model needs their numbers: correct them.", options)
     found = {name: _truth_numbers(texts[name]) for name in truths}
     found |= {name: np.array([number(cell) for cell in texts[name]], float) for name in numbers}
     return truths, found
 
 
-def _in_order(raw: RawTable, added: Mapping[str, FloatArray], features: Sequence[str]) -> DataMatrix:
-    """The features in the order of the model; zeros for those that the file lacks."""
-    places = {name: j for j, name in enumerate([*raw.names, *added])}
+def _in_order(table: Table, added: Mapping[str, FloatArray], features: Sequence[str]) -> DataMatrix:
+    """Return the features in the order of the model; zeros for those that the file lacks."""
+    places = {name: j for j, name in enumerate([*table.names, *added])}
     extra = list(added.values())
     if any(name not in places for name in features):
-        extra.append(np.zeros(raw.n_rows))
-    X = _with_columns(raw.numbers, np.column_stack(extra)) if extra else raw.numbers
+        extra.append(np.zeros(table.n_rows))
+    X = _with_columns(table.numbers, np.column_stack(extra)) if extra else table.numbers
     last = X.shape[1] - 1  # the zeros, if any feature is missing
     return _columns_of(X, [places.get(name, last) for name in features])
 
@@ -209,7 +210,7 @@ def _is_truth(column: TextArray) -> bool:
 
 
 def _refuse_words(
-    words: dict[str, TextArray], raw: RawTable, where: object, advice: str, options: ReadOptions
+    words: dict[str, TextArray], table: Table, where: object, advice: str, options: ReadOptions
 ) -> NoReturn:
     examples, found, are_few = [], [], False
     for name, column in list(words.items())[:5]:
@@ -225,12 +226,12 @@ def _refuse_words(
     raise ValueError(
         f"{where}: features must be numbers, got {counted(len(words), 'column')} with text: "
         f"{', '.join(examples)}{more}; {advice}{explained(found) or empty}"
-        f"{transpose_hint(raw, options)}{raw.elsewhere}"
+        f"{transpose_hint(table, options)}{table.elsewhere}"
     )
 
 
 def _empty_columns(X: DataMatrix) -> np.ndarray:
-    """Columns in which all values are missing."""
+    """Return columns in which all values are missing."""
     if sparse.issparse(X):
         n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
         return np.flatnonzero(n_missing == X.shape[0])
@@ -239,40 +240,49 @@ def _empty_columns(X: DataMatrix) -> np.ndarray:
 
 
 def are_generated(features: Sequence[str]) -> bool:
-    """Whether the features had no names (``column_1``, ...), so that they are matched by position."""
+    """Return whether the features had no names (``column_1``, ...), so that they are matched by position."""
     return all(name.startswith("column_") and name[7:].isdecimal() for name in features)
 
 
 def _refuse_missing_features(
     missing: Sequence[str],
     features: Sequence[str],
-    raw: RawTable,
+    table: Table,
     where: object,
     options: ReadOptions,
     *,
     is_enough: bool,
 ) -> NoReturn:
-    match, _ = spelt_differently(missing, raw)
-    if not raw.named and are_generated(features):
+    rows = table.row_names()
+    pairs = other_spellings(missing, [*table.columns(), *(() if rows is None else rows)])
+    if not table.named and are_generated(features):
         advice = (
             "; columns without names are matched by position, counting those of names and labels: "
             "give the file the same columns as the training data."
         )
-    elif match.pairs:
-        loosely = spell(options, "match_names", LOOSE)
-        advice = (
-            f"; {len(match.pairs)} of {len(missing)} match {match.how} ({match.example()}): pass {loosely}"
-        )
+    elif pairs:
+        ours, theirs = next(iter(pairs.items()))
+        advice = f"; {len(pairs)} of {len(missing)} are spelt differently: write {ours!r} for {theirs!r}."
     elif is_enough:
         is_command = options.spelling == COMMAND_LINE
         without = "--only-used to do without them" if is_command else "the others alone as feature_names="
         advice = f"; the model gives none of these a coefficient: pass {without}."
     else:
-        near = nearest(missing[0], sorted(set(raw.columns()) - set(features)))
+        near = nearest(missing[0], sorted(set(table.columns()) - set(features)))
         they = f"{near} Add them" if near else "; add them"
         without = f" (fit --ignore {missing[0]})" if options.spelling == COMMAND_LINE else ""
         advice = f"{they}, or fit a model without them{without} if they cannot be measured."
     raise ValueError(
         f"{where} must have the {counted(len(features), 'column')} of the model, got none for "
-        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(raw, options)}{raw.elsewhere}"
+        f"{len(missing)}: {listed(missing)}{advice}{transpose_hint(table, options)}{table.elsewhere}"
+    )
+
+
+def transpose_hint(table: Table, options: ReadOptions) -> str:
+    """Advice to transpose a table that has many more rows than columns."""
+    if table.settled or table.n_rows <= 3 * len(table.columns()) or not table.names_its_rows():
+        return ""
+    return (
+        f" The table has {table.n_rows} rows and {len(table.columns())} columns: "
+        f"if features are in rows, pass {spell(options, 'transpose', True)}."
     )

@@ -131,7 +131,7 @@ def check_hdf5(file: Any, path: Path) -> None:
 
 
 def _referred(item: Any, h5py: Any) -> Iterator[Any]:
-    """The objects to which attributes refer, as old AnnData files do."""
+    """Return the objects to which attributes refer, as old AnnData files do."""
     for name in item.attrs:
         if h5py.check_ref_dtype(item.attrs.get_id(name).dtype) is h5py.Reference:
             yield from (item.file[reference] for reference in np.ravel(item.attrs[name]) if reference)
@@ -204,7 +204,7 @@ def _column_number(letters: bytes) -> int:
 
 
 def _longest_text(blocks: Iterator[bytes]) -> int:
-    """The most bytes between the starts of two shared texts, or 0 without such texts."""
+    """Return the most bytes between the starts of two shared texts, or 0 without such texts."""
     longest = length = 0
     is_text = False
     for block in blocks:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,13 +17,13 @@ from minimaxrisk.app.files.cells import (
     is_missing,
     is_word,
     number,
-    text_array,
     text_of,
 )
-from minimaxrisk.app.files.matching import match_samples
-from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, repeated
-from minimaxrisk.app.files.raw_table import Arranged, RawTable, counts_lines, transpose_hint
-from minimaxrisk.app.files.study import LOOSE, LabelTable, ReadRequest, spell
+from minimaxrisk.app.files.features import transpose_hint
+from minimaxrisk.app.files.messages import COMMAND_LINE, nearest, other_spellings, repeated
+from minimaxrisk.app.files.remarks import Remark
+from minimaxrisk.app.files.study import LabelTable, ReadRequest, spell
+from minimaxrisk.app.files.table import Table, counts_lines
 from minimaxrisk.checks.names import names_an_owner, one_spelling
 
 LEADING_ZERO = re.compile(r"[-+]?0\d")
@@ -33,25 +32,50 @@ MOST_LIKELY, SHOWN_VALUES = 8, 3
 SEARCHED = 40  # columns of numbers at either end, of which there may be very many
 
 
-def find_target(raw: RawTable, request: ReadRequest) -> str:
-    """The name of the target; the format's own label if none is asked for."""
+@dataclass(frozen=True)
+class Labels:
+    """A label per sample, the name of their column, remarks, and the line of the labels file per sample."""
+
+    column: TextArray | None = None
+    target: str | None = None
+    remarks: tuple[Remark, ...] = ()
+    lines: IntArray | None = None
+
+    def with_remarks(self, *remarks: Remark) -> Labels:
+        """Return the same labels with more remarks."""
+        return replace(self, remarks=(*self.remarks, *remarks))
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """A table with samples in rows, their names, and the columns that are not features."""
+
+    table: Table
+    samples: TextArray
+    has_names: bool
+    aside: set[str]
+    names_column: str | None = None  # the one with the names
+
+
+def find_target(table: Table, request: ReadRequest) -> str:
+    """Return the name of the target; the format's own label if none is asked for."""
     target, options = request.target, request.options
-    hint = f"{transpose_hint(raw, options)}{raw.elsewhere}"
+    hint = f"{transpose_hint(table, options)}{table.elsewhere}"
     if target is None:
-        if raw.label is not None:
-            return raw.label
+        if table.label is not None:
+            return table.label
         labels = spell(options, "labels")
         if request.for_model:
             raise ValueError(f"{request.where} has no labels; name the file that has them with {labels}.")
         raise ValueError(
             f"{request.where}: name the column with the classes with {spell(options, 'target')}, or a file "
-            f"that has them with {labels}. {_suggestion(raw, request)}{hint}"
+            f"that has them with {labels}. {_suggestion(table, request)}{hint}"
         )
-    if target in raw.texts or target in raw.annotations or target in set(raw.names):
+    if target in table.texts or target in table.annotations or target in set(table.names):
         return target
-    known = [*raw.annotations, *raw.columns()]
+    known = [*table.annotations, *table.columns()]
     leave_out = f"leave out {spell(options, 'target')}"
-    own = f" The file has labels of its own, {raw.label!r}: {leave_out}." if raw.label else ""
+    own = f" The file has labels of its own, {table.label!r}: {leave_out}." if table.label else ""
     raise ValueError(
         f"{request.where} must have {request.target_shown()}, got no such column"
         f"{nearest(target, known) or '.'} The first are {listed(known)}.{own} If the labels are in another "
@@ -59,33 +83,33 @@ def find_target(raw: RawTable, request: ReadRequest) -> str:
     )
 
 
-def _suggestion(raw: RawTable, request: ReadRequest) -> str:
-    """The columns that may hold classes."""
-    n = raw.n_rows
+def _suggestion(table: Table, request: ReadRequest) -> str:
+    """Return the columns that may hold classes."""
+    n = table.n_rows
     likely = [
         name
-        for name, column in {**raw.texts, **raw.annotations}.items()
+        for name, column in {**table.texts, **table.annotations}.items()
         if 2 <= len(_classes(column)) <= max(2, n // 2) and not any(map(_is_decimal, column))
         if not names_an_owner(name)
     ]
-    p = len(raw.names)
+    p = len(table.names)
     ends = [*range(min(SEARCHED, p)), *range(max(SEARCHED, p - SEARCHED), p)]
     codes = []
-    for j in ends if isinstance(raw.numbers, np.ndarray) else ():
-        values = np.unique(raw.numbers[:, j])
+    for j in ends if isinstance(table.numbers, np.ndarray) else ():
+        values = np.unique(table.numbers[:, j])
         values = values[~np.isnan(values)]
         if 2 <= len(values) <= min(10, max(2, n // 3)) and np.array_equal(values, np.trunc(values)):
-            codes.append(raw.names[j])
+            codes.append(table.names[j])
     # Many columns of few whole numbers are counts of genes, not classes.
     likely += codes if len(codes) <= MOST_LIKELY else []
     if not likely:
         return "No column looks like classes."
-    found = ", ".join(_with_values(name, raw) for name in likely[:MOST_LIKELY])
+    found = ", ".join(_with_values(name, table) for name in likely[:MOST_LIKELY])
     return f"It could be {found}; for example {spell(request.options, 'target', likely[0])}."
 
 
 def _classes(column: TextArray) -> list[str]:
-    """The entries that are not missing, the commonest first."""
+    """Return the entries that are not missing, the commonest first."""
     words = words_that_are_classes(column)
     return [value for value, _ in Counter(column).most_common() if value in words or not is_missing(value)]
 
@@ -95,9 +119,9 @@ def _is_decimal(cell: str) -> bool:
     return value is not None and value != np.trunc(value) and not np.isnan(value)
 
 
-def _with_values(name: str, raw: RawTable) -> str:
-    """The name of a column with its commonest values."""
-    column = raw.column(name)
+def _with_values(name: str, table: Table) -> str:
+    """Return the name of a column with its commonest values."""
+    column = table.column(name)
     assert column is not None
     values = _classes(column)
     more = ", ..." if len(values) > SHOWN_VALUES else ""
@@ -114,7 +138,7 @@ def as_labels(column: TextArray) -> np.ndarray:
 
 
 def _spelling(label: str) -> str:
-    """One way to write a label where formats differ: 1 for 1.0, True for TRUE."""
+    """Return one way to write a label where formats differ: 1 for 1.0, True for TRUE."""
     if label.lower() in ("true", "false"):
         return label.capitalize()
     value = number(label)
@@ -164,7 +188,7 @@ def refuse_missing_labels(
 
 
 def _if_a_class(spelled: Sequence[str]) -> str:
-    """What to do where a class has the name of a missing value."""
+    """Return what to do where a class has the name of a missing value."""
     words = [word for word in spelled if word.strip()]
     if not words:
         return ""
@@ -225,23 +249,11 @@ def _other_spellings(known: Sequence[str], labels: Iterable[str], word: str) -> 
     return f"{', '.join(pairs[:SHOWN_VALUES])}{', and so on' if len(pairs) > SHOWN_VALUES else ''}"
 
 
-class Labels(NamedTuple):
-    """A label per sample, the name of their column, remarks, and the line of the labels file per sample."""
-
-    column: TextArray | None = None
-    target: str | None = None
-    remarks: tuple[str, ...] = ()
-    lines: IntArray | None = None
-
-
 def join_by_name(
     table: LabelTable, samples: TextArray, request: ReadRequest, names_column: str | None
 ) -> Labels:
-    """Labels in the order of the samples, whose names are in ``names_column`` of the data."""
+    """Return labels in the order of the samples, whose names are in ``names_column`` of the data."""
     known = set(samples)
-    remarks: tuple[str, ...] = ()
-    if table.is_loose:
-        table, remarks = _respelled(table, samples)
     key = _key(table, known, names_column)
     target = _target(table, request, {key})
     names = table.columns[key]
@@ -252,34 +264,20 @@ def join_by_name(
     without = [name for name in samples if name not in line_of]
     if without:
         ignore = f" ({spell(request.options, 'ignore')} leaves them out if samples are in columns)"
-        match = match_samples(without, [name for name in names if name not in known])
-        loosely = ""
-        if match.pairs:
-            option = spell(request.options, "match_names", LOOSE)
-            loosely = f" {len(match.pairs)} of them match {match.how} ({match.example()}): pass {option}"
+        pairs = other_spellings(without, [name for name in names if name not in known])
+        spelt = "".join(f" {table.name} has {b!r} for {a!r}." for a, b in list(pairs.items())[:1])
         raise ValueError(
             f"{table} must hold a label for every sample, got none for {len(without)} of "
             f"{len(samples)}: {listed(without)}; add them, or remove these samples from the "
-            f"data{'' if request.for_model else ignore}.{loosely}"
+            f"data{'' if request.for_model else ignore}.{spelt}"
         )
     unused = [name for name in names if name not in known]
-    remarks = (f"Labels were joined by the column {key!r} of {table.name}.", *remarks)
+    remarks = [Remark.of("joined", column=key, labels=table.name)]
     if unused:
-        n_unused = counted(len(unused), "sample")
-        remarks += (f"The labels file has {n_unused} not in the data: {listed(unused, 3)}.",)
+        samples_shown = counted(len(unused), "sample")
+        remarks.append(Remark.of("unused-labels", samples=samples_shown, names=listed(unused, 3)))
     lines = np.array([line_of[name] for name in samples], dtype=np.intp)
-    return Labels(table.columns[target][lines], _shown(table, target), remarks, lines)
-
-
-def _respelled(table: LabelTable, samples: TextArray) -> tuple[LabelTable, tuple[str, ...]]:
-    """The labels file with the names of the data where it spells them differently."""
-    key, match = table.loose_match(list(samples))
-    if not match.pairs and (not match.ambiguous or not set(samples).isdisjoint(table.columns[key])):
-        return table, ()
-    match.refuse_ambiguous(table)
-    names = text_array(match.pairs.get(name, name) for name in table.columns[key])
-    remark = f"{counted(len(match.pairs), 'sample')} matched {match.how}, such as {match.example()}."
-    return replace(table, columns={**table.columns, key: names}), (remark,)
+    return Labels(table.columns[target][lines], _shown(table, target), tuple(remarks), lines)
 
 
 def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
@@ -299,8 +297,8 @@ def _key(table: LabelTable, known: set[str], names_column: str | None) -> str:
     )
 
 
-def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> Labels:
-    """Labels for data without sample names: as many lines as the data has rows."""
+def join_in_order(table: LabelTable, data: Table, request: ReadRequest) -> Labels:
+    """Return labels for data without sample names: as many lines as the data has rows."""
     n = data.n_rows
     _refuse_possible_key(table, data, request)
     target = _target(table, request, _name_columns(table))
@@ -311,11 +309,11 @@ def join_in_order(table: LabelTable, data: RawTable, request: ReadRequest) -> La
             f"names, got {len(column)}; if samples are in columns of the data, pass "
             f"{spell(request.options, 'transpose', True)}."
         )
-    remark = f"The data has no sample names, so the labels of {table.name} were joined line by line."
+    remark = Remark.of("joined-in-order", labels=table.name)
     return Labels(column, _shown(table, target), (remark,), np.arange(n))
 
 
-def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest) -> None:
+def _refuse_possible_key(table: LabelTable, data: Table, request: ReadRequest) -> None:
     """Refuse data in which a column may name the samples: joining by order would be a guess."""
     known = set(data.columns())
     common = [name for name in table.columns if table.named and name in known and name != request.target]
@@ -331,12 +329,12 @@ def _refuse_possible_key(table: LabelTable, data: RawTable, request: ReadRequest
 
 
 def _shown(table: LabelTable, target: str) -> str:
-    """The name of the target; a generated name could be that of a feature in the data."""
+    """Return the name of the target; a generated name could be that of a feature in the data."""
     return target if table.named else "label"
 
 
 def _name_columns(table: LabelTable) -> set[str]:
-    """The first column if its values are unique and it is not the only one."""
+    """Return the first column if its values are unique and it is not the only one."""
     name, first = next(iter(table.columns.items()))
     return {name} if len(table.columns) > 1 and len(set(first)) == len(first) else set()
 
@@ -370,8 +368,10 @@ def columns_about_samples(
 
 def columns_naming_owners(arranged: Arranged, request: ReadRequest, found: Labels) -> dict[str, TextArray]:
     """The columns that say by name what the samples were taken from, where some were taken from the same."""
-    raw, labels = arranged.raw, request.labels
-    columns = {name: raw.column(name) for name in (*raw.annotations, *raw.columns()) if names_an_owner(name)}
+    table, labels = arranged.table, request.labels
+    columns = {
+        name: table.column(name) for name in (*table.annotations, *table.columns()) if names_an_owner(name)
+    }
     for name, cells in ({} if labels is None else labels.columns).items():
         if names_an_owner(name):
             columns[name] = cells[found.lines]
@@ -385,18 +385,19 @@ def columns_naming_owners(arranged: Arranged, request: ReadRequest, found: Label
 
 
 def _column(name: str, arranged: Arranged, request: ReadRequest, lines: IntArray | None) -> TextArray:
-    raw, labels = arranged.raw, request.labels
+    table, labels = arranged.table, request.labels
     if labels is not None and lines is not None and name in labels.columns:
         found: TextArray | None = labels.columns[name][lines]
     else:
-        found = raw.column(name)
+        found = table.column(name)
     if found is None:
-        known = [*raw.annotations, *raw.columns(), *([] if labels is None else labels.columns)]
+        known = [*table.annotations, *table.columns(), *([] if labels is None else labels.columns)]
         is_command = request.options.spelling == COMMAND_LINE
         option = "--groups or --batch" if is_command else "sample_columns="
         raise ValueError(
             f"{request.where} must have the column {name!r} that {option} names, in the table or "
-            f"in the labels file{nearest(name, known) or f'; the first are {listed(known)}.'}{raw.elsewhere}"
+            f"in the labels file{nearest(name, known) or f'; the first are {listed(known)}.'}"
+            f"{table.elsewhere}"
         )
     gone = missing_labels(found)
     if gone:

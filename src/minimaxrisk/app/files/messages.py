@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +15,13 @@ from minimaxrisk._utils.arguments import listed
 from minimaxrisk._utils.environment import require
 
 PYTHON, COMMAND_LINE = "python", "command line"
+VERSION = re.compile(r"^(ens[a-z]*\d{6,}|[nx][mrp]_\d+)\.\d+")  # of Ensembl and RefSeq
+LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+MOST_COMPARED = 5000  # names that may be meant
 
 
 def spelled(spelling: str, name: str, *values: str | bool | int) -> str:
-    """An option with its values as the caller writes it: ``--skip-lines 3`` or ``skip_lines=3``."""
+    """Return an option with its values as the caller writes it: ``--skip-lines 3`` or ``skip_lines=3``."""
     if spelling == PYTHON:
         shown = list(values) if name == "ignore" and values else next(iter(values), None)
         return f"{name}=" if shown is None else f"{name}={shown!r}"
@@ -35,24 +39,40 @@ def quoted(text: str) -> str:
     return shlex.quote(text) if is_plain else f'"{text}"'
 
 
-def folded(name: str) -> str:
-    """Letters and digits alone, in lower case."""
-    return "".join(filter(str.isalnum, name.casefold()))
+def other_spellings(wanted: Iterable[str], found: Iterable[str]) -> dict[str, str]:
+    """Return names that were found, by those wanted that they seem to be other spellings of.
+
+    They differ in case, punctuation, leading zeros or version alone, and match one to one.
+    """
+    ours, theirs = _by_spelling(wanted), _by_spelling(found)
+    pairs = ((names, theirs.get(key, [])) for key, names in ours.items() if key)
+    return {a[0]: b[0] for a, b in pairs if len(a) == len(b) == 1}
+
+
+def _by_spelling(names: Iterable[str]) -> dict[str, list[str]]:
+    by_key: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        plain = VERSION.sub(r"\1", name.strip().casefold())
+        key = LEADING_ZEROS.sub("", "".join(filter(str.isalnum, plain)))
+        signs = plain[len(plain.rstrip("+-/")) :]  # CD4+ and CD4- are not spellings of CD4
+        by_key.setdefault(key and key + signs, []).append(name)
+    return by_key
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` where a name is close, else nothing."""
+    """Return ``; did you mean 'x'?`` where a name is close, else nothing; numbers are never meant."""
     lowered: dict[str, str] = {}
     for candidate in names:
         lowered.setdefault(candidate.lower(), candidate)
-    close = difflib.get_close_matches(name.lower(), list(itertools.islice(lowered, 5000)), n=1)
-    if name.lower() in lowered:
-        close = [name.lower()]
+    if 2 * sum(map(str.isdecimal, name)) > len(name):
+        return ""
+    close = difflib.get_close_matches(name.lower(), list(itertools.islice(lowered, MOST_COMPARED)), n=1)
+    close = [name.lower()] if name.lower() in lowered else close
     return f"; did you mean {lowered[close[0]]!r}?" if close else ""
 
 
 def repeated(names: Iterable[str]) -> list[str]:
-    """The names that occur more than once, in order of their first occurrence."""
+    """Return the names that occur more than once, in order of their first occurrence."""
     return [name for name, n in Counter(names).items() if n > 1]
 
 
@@ -91,5 +111,5 @@ def brief(error: BaseException) -> str:
 
 
 def needed(module: str, purpose: str) -> Any:
-    """A module of a package that only some formats need."""
+    """Return a module of a package that only some formats need."""
     return require(module, extra="app", purpose=f"{purpose} needs")

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix
 from minimaxrisk.app.files.cells import TextArray
-from minimaxrisk.app.files.matching import LooseMatch, match_samples
-from minimaxrisk.app.files.messages import COMMAND_LINE, PYTHON, spelled
+from minimaxrisk.app.files.messages import COMMAND_LINE, PYTHON, other_spellings, spelled
+from minimaxrisk.app.files.remarks import Remark
 
 DELIMITER_WORDS = {
     "tab": "\t",
@@ -24,7 +24,6 @@ DELIMITER_WORDS = {
     "pipe": "|",
 }
 EVERY = "*"
-EXACT, LOOSE = "exact", "loose"  # values of ``match_names``
 ERROR, MEAN, MAX = "error", "mean", "max"  # values of ``duplicates``
 
 
@@ -50,14 +49,14 @@ class ReadOptions:
         The sheet with the labels.
     layer : str or None, default=None
         The layer of an ``.h5ad`` file, or the variable of an ``.npz`` file.
+    decimal : str or None, default=None
+        The decimal sign of a text file, such as ``","``. None means that the file shows it.
+    thousands : str or None, default=None
+        What separates thousands in a text file. None means that the file shows it.
     skip_lines : int, default=0
         Lines above the table to skip, in text files and workbooks.
     duplicates : {"error", "mean", "max"}, default="error"
         What to do with features of the same name.
-    match_names : {"exact", "loose"}, default="exact"
-        Whether columns are those of a model, and lines of a labels file those of a sample, if their names are
-        equal, or also without case and version (columns), or without punctuation, leading zeros or suffix
-        (samples). Names that could be several are refused.
     as_text : frozenset of str, default=frozenset()
         Columns to keep as they are written, so that 01 and 1 are two values; ``"*"`` means all.
     spelling : {"python", "command line"}, default="python"
@@ -82,9 +81,10 @@ class ReadOptions:
     sheet: str | None = None
     labels_sheet: str | None = None
     layer: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
     skip_lines: int = 0
     duplicates: str = ERROR
-    match_names: str = EXACT
     as_text: frozenset[str] = frozenset()
     spelling: str = PYTHON
 
@@ -110,7 +110,7 @@ def spell(options: ReadOptions, name: str, *values: str | bool | int) -> str:
 
 
 def merge_advice(options: ReadOptions) -> str:
-    """What to do about features of the same name."""
+    """Return what to do about features of the same name."""
     return f"or pass {spell(options, 'duplicates', MEAN)} (or {MAX}) if they are measurements of one gene"
 
 
@@ -122,7 +122,6 @@ class LabelTable:
     columns: dict[str, TextArray]
     named: bool = True  # whether the columns have names of their own
     sheet: str | None = None  # that they are on, where it was named
-    is_loose: bool = False  # whether names of samples may be spelt differently
 
     def __str__(self) -> str:
         return str(self.path) if self.sheet is None else f"{self.path}, sheet {self.sheet!r}"
@@ -138,16 +137,13 @@ class LabelTable:
         return len(next(iter(self.columns.values())))
 
     def matches(self, names: Collection[str]) -> int:
-        """How many of the names the best column has."""
+        """Return how many of the names the best column has."""
         asked = set(names)
-        exact = max(len(asked.intersection(column)) for column in self.columns.values())
-        return exact or (self.loose_match(list(names))[1].n_matching if self.is_loose else 0)
+        return max(len(asked.intersection(column)) for column in self.columns.values())
 
-    def loose_match(self, names: Sequence[str]) -> tuple[str, LooseMatch]:
-        """The column that has most of the names in another spelling, and how."""
-        found = {name: match_samples(names, column) for name, column in self.columns.items()}
-        best = max(found, key=lambda name: found[name].n_matching)
-        return best, found[best]
+    def other_spellings(self, names: Collection[str]) -> dict[str, str]:
+        """Return names of the column that has most of these names in another spelling, by these."""
+        return max((other_spellings(names, column) for column in self.columns.values()), key=len)
 
 
 @dataclass(frozen=True)
@@ -193,8 +189,8 @@ class Study:
         The name of the column with the labels.
     source : Path
         The file.
-    remarks : tuple of str
-        What a user should know about the file.
+    remarks : tuple of Remark
+        What a user should know about the file: codes and values, and as text sentences.
     sample_columns : mapping of str to ndarray of shape (n_samples,)
         Columns about the samples that were asked for, such as patients and batches.
     owners : mapping of str to ndarray of shape (n_samples,)
@@ -211,7 +207,7 @@ class Study:
     y: np.ndarray | None
     target: str | None
     source: Path
-    remarks: tuple[str, ...]
+    remarks: tuple[Remark, ...]
     sample_columns: Mapping[str, np.ndarray] = field(default_factory=dict)
     owners: Mapping[str, np.ndarray] = field(default_factory=dict)
     descriptions: Mapping[str, list[str]] = field(default_factory=dict)
