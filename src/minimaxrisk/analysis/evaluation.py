@@ -537,8 +537,8 @@ def evaluate(
 
     No statement about a model is stronger: nothing is fitted, and no bound is needed, since errors are
     counted on samples that had no part in making it. Errors on training samples mean nothing: the training
-    data of a model with a proof are refused, and ``minimaxrisk evaluate`` recognizes each of its samples by
-    the model file. Arrays do not tell the scale of the training data: ask
+    data of a model with a certificate and of an ensemble are refused, and ``minimaxrisk evaluate`` recognizes
+    each of its samples by the model file. Arrays do not tell the scale of the training data: ask
     ``training_scale(model, X_train, y_train).compare(X)`` first, as the command does, because errors on
     another scale mean nothing either.
 

@@ -46,7 +46,7 @@ from minimaxrisk.guarantees.certified import (
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
 from minimaxrisk.guarantees.counting import OutOfBag, ball_weight, out_of_bag, out_of_bag_scores
-from minimaxrisk.guarantees.fitted_problem import loss_of_rule
+from minimaxrisk.guarantees.fitted_problem import data_for_fit, loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.problem import Box
@@ -171,7 +171,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     --------
     MinimaxRiskClassifier : What the members are.
     MinimaxRiskKernelClassifier : What the ball is.
-    worst_case : The worst case of ``predict``.
+    worst_case : The worst case of the mean rule.
     error_bound : A bound on the error that holds with a probability.
 
     Notes
@@ -395,6 +395,17 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         balls = [ball for ball in (self.ball_, self.rbf_ball_) if ball is not None]
         return CalibratedRule([MeanOfScores(self.members_), *balls], self.decision_)
 
+    def _was_fitted_on(self, X: Any, y: Any) -> bool:
+        """Whether the importances follow from the spread of these columns."""
+        is_alike = self.in_bag_.shape[1] == len(y) and np.array_equal(np.unique(y), self.classes_)
+        if not (is_alike and self.n_features_selected_):
+            return False
+        posed = pose_by(
+            self.estimator_, data_for_fit(self, self.estimator_, X, y, reset=False), Multiple(1.0)
+        )
+        again = self._fitted_rule().importances(posed.problem.scale)
+        return bool(np.allclose(again, self.feature_importances_, rtol=1e-9, atol=0.0))
+
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
         return claims_of_average(self, posed, data)
 
@@ -414,11 +425,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return [fitter.linear(random)], [fitter.curved(random)] if is_curved(posed) else []
 
     def _store_use(self, fitted: AverageRule, posed: PosedBox) -> None:
-        scale = posed.problem.scale
         self.selected_features_ = fitted.selected
         self.n_features_selected_ = len(self.selected_features_)
-        use = scale.for_columns(fitted.use_of_components(scale))
-        self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
+        self.feature_importances_ = fitted.importances(posed.problem.scale)
         self.selection_frequencies_ = fitted.selection_frequencies(self.n_features_in_)
 
 

@@ -258,6 +258,11 @@ class AverageRule:
             total += member.use_of_components(scale)
         return total / len(self.members)
 
+    def importances(self, scale: ColumnScale) -> FloatArray:
+        """Sizes of the members' coefficients of the columns, summed over classes, on average (d)."""
+        use = scale.for_columns(self.use_of_components(scale))
+        return np.asarray(use[:, scale.n_leading :].sum(axis=0))
+
     def scores(self, X: DataMatrix) -> FloatArray:
         """What ``predict`` decides by: the probabilities themselves."""
         return self.probabilities(X)
