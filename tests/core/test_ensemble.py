@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import reference
@@ -20,12 +21,14 @@ from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
     error_bound,
+    evaluate,
     verify,
     worst_case,
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning, OutOfBagWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
+from minimaxrisk.inspection import ErrorComparisonDisplay, SelectedFeaturesDisplay
 from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, InteriorPoint
 from problems import changed_a_little
@@ -569,3 +572,27 @@ def test_sparse_and_dense_data_give_the_same_ensemble():
         assert np.array_equal(dense.in_bag_, thin.in_bag_)
         assert thin.predict_proba(X) == pytest.approx(dense.predict_proba(X), abs=apart)
         assert thin.worst_case_error_ == pytest.approx(dense.worst_case_error_, abs=apart)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_training_data_are_recognised_without_a_certificate(class_weight):
+    made, other = study(), study(random_state=3)
+    members = MinimaxRiskClassifier(class_weight=class_weight)
+    model = make_pipeline(StandardScaler(), ensemble(members, certify=False)).fit(made.data, made.target)
+    with pytest.raises(ValueError, match="training data"):
+        evaluate(model, made.data, made.target)
+    assert evaluate(model, other.data, other.target).error.n == 60
+    assert evaluate(model, made.data[1:], made.target[1:]).error.n == 59
+
+
+def test_r_star_is_not_set_beside_calibrated_probabilities():
+    """The out-of-bag probabilities are not those of the mean rule that R* is about."""
+    made = study()
+    model = ensemble().fit(made.data, made.target)
+    shown = ErrorComparisonDisplay.from_estimator(model, made.data, made.target, n_folds=3)
+    assert np.isnan(shown.errors[0])
+    assert shown.errors[1] == np.mean(shown.fold_errors[1])  # folds of equal size
+    assert len(shown.chart().y.rows) == 2
+    assert SelectedFeaturesDisplay.from_estimator(model).n_selected == np.sum(
+        model.selection_frequencies_ >= 0.5
+    )

@@ -55,7 +55,8 @@ class CrossValidatedError:
     judged: errors are about the others, ``predicted`` holds their own class and all probabilities NaN.
     """
 
-    # A row for the randomized rule, the mean probability of wrong labels, and one for ``predicted``.
+    # A row for the randomized rule, the mean probability of wrong labels, and one for ``predicted``. The
+    # first is NaN for models that calibrate themselves, whose probabilities are not those of that rule.
     fold_errors: FloatArray
     own_probability: FloatArray  # that the randomized rule gave to the sample's own label
     predicted: IntArray  # position in ``classes_`` of the predicted label
@@ -212,9 +213,9 @@ def cross_validated_error(
     weights = np.where(is_judged, weights_of_units(own, unit), 0.0)
     scores = out_of_bag_scores(model) if calibrated else None
     if scores is not None and np.isfinite(scores[is_judged]).all():
-        scores, probabilities = np.where(is_judged[:, None], scores, 0.0), steps_of(model)[-1].oob_proba_
+        scores = np.where(is_judged[:, None], scores, 0.0)
         left_out = LeftOutScores(scores, own, weights, folds[0], is_calibrated=True)
-        return _counted(left_out, probabilities, is_out_of_bag=True)
+        return _counted(left_out, np.full_like(scores, np.nan), is_out_of_bag=True)
     known, fresh = None if groups is None else unit, predicting_copy(model)
     outcomes = [without_each_fold(_outcome, fresh, X, y, fold, groups=known, n_jobs=n_jobs) for fold in folds]
     repeats = [
@@ -260,6 +261,8 @@ def _joined(
         for name in ("probabilities", "predicted", "scores")
     )
     left_out = LeftOutScores(scores, own, weights, fold, outcomes[0].is_calibrated)
+    if left_out.is_calibrated:
+        probabilities = np.full_like(probabilities, np.nan)
     return _counted(left_out, probabilities, None if calibrated else predicted)
 
 
