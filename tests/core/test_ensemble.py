@@ -247,7 +247,7 @@ def test_no_certificate_unless_asked_for(wide):
     np.testing.assert_array_equal(model.predict_proba(X), probabilities)
     assert not [name for name in vars(model) if "worst_case" in name or name in ("lambda_", "coverage_")]
     for function in (verify, worst_case):
-        with pytest.raises(ValueError, match="fitted with certify=False: fit it with certify=True"):
+        with pytest.raises(ValueError, match="certify=True"):
             function(model, X, y)
 
 
@@ -582,6 +582,7 @@ def test_training_data_are_recognised_without_a_certificate(class_weight):
     with pytest.raises(ValueError, match="training data"):
         evaluate(model, made.data, made.target)
     assert evaluate(model, other.data, other.target).error.n == 60
+    assert evaluate(model, made.data, np.roll(made.target, 1)).error.n == 60  # other labels
     assert evaluate(model, made.data[1:], made.target[1:]).error.n == 59
 
 

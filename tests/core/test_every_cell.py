@@ -170,7 +170,8 @@ def of_batches(model, X, y, **more):
 
 def of_evaluate(model, X, y, **more):
     # The training data are refused; with the labels of another study they are new samples.
-    found = minimaxrisk.evaluate(model, X, np.roll(y, 1), **more)
+    classes, own = np.unique(y, return_inverse=True)
+    found = minimaxrisk.evaluate(model, X, np.roll(classes, 1)[own], **more)
     return [found.error.value, found.error.n]
 
 

@@ -396,14 +396,22 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return CalibratedRule([MeanOfScores(self.members_), *balls], self.decision_)
 
     def _was_fitted_on(self, X: Any, y: Any) -> bool:
-        """Whether the importances follow from the spread of these columns."""
+        """Whether the importances follow from these columns, and every part has the same share of each class.
+
+        Groups of different sizes make shares unequal, so that such an ensemble does not tell.
+        """
         is_alike = self.in_bag_.shape[1] == len(y) and np.array_equal(np.unique(y), self.classes_)
-        if not (is_alike and self.n_features_selected_):
+        is_elsewhere = hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray)
+        if is_elsewhere or not (is_alike and self.n_features_selected_):
             return False
-        posed = pose_by(
-            self.estimator_, data_for_fit(self, self.estimator_, X, y, reset=False), Multiple(1.0)
-        )
+        data = data_for_fit(self, self.estimator_, X, y, reset=False)
+        posed = pose_by(self.estimator_, data, Multiple(1.0))
         again = self._fitted_rule().importances(posed.problem.scale)
+        seen = self.in_bag_.astype(np.intp) @ np.eye(len(self.classes_), dtype=np.intp)[data.labels]
+        weights = np.where(np.isnan(self.oob_proba_[:, 0]), 0.0, data.weights)
+        wrong = float(weights @ (np.argmax(self.oob_proba_, axis=1) != data.labels))
+        if not ((seen == seen[0]).all() and np.isclose(wrong, self.oob_error_ * weights.sum())):
+            return False
         return bool(np.allclose(again, self.feature_importances_, rtol=1e-9, atol=0.0))
 
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
