@@ -26,14 +26,17 @@ def frame():
     return table.assign(kind=np.where(study.target, "ill", "well"))
 
 
-@pytest.fixture(scope="module")
-def model(frame, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("evaluate")
+def fitted(frame, folder, *options):
     frame[:50].to_csv(folder / "train.csv", index=False)
     path = folder / "model.skops"
     command = ["fit", str(folder / "train.csv"), "--target", "kind", "--out", str(path), "--no-guarantee"]
-    assert main([*command, "-q"]) == 0
+    assert main([*command, "-q", *options]) == 0
     return path
+
+
+@pytest.fixture(scope="module")
+def model(frame, tmp_path_factory):
+    return fitted(frame, tmp_path_factory.mktemp("evaluate"))
 
 
 @pytest.fixture
@@ -65,10 +68,8 @@ def test_a_cohort(frame, model, run, tmp_path):
     assert f"{wrong.sum()} of 40 new samples were misclassified" in html
     missed = int((wrong & (cohort["kind"] == "ill")).sum())
     assert f"{missed or 'none'} of {int((cohort['kind'] == 'ill').sum())} “ill” missed" in html
-    assert (
-        f"of 30 features, most of all {saved.feature_names[saved.classifier.feature_importances_.argmax()]}"
-        in html
-    )
+    share = saved.classifier.selection_frequencies_
+    assert f"30 of 30 features, most of all {saved.feature_names[share.argmax()]}" in html
     assert f"{wrong.sum()} of 40" in html
     assert all(name in html for name in cohort["sample"])
     assert "<polyline" in html
@@ -131,21 +132,26 @@ def test_another_scale_and_other_labels(frame, run, tmp_path):
     assert "the model knows none of these labels" in err
 
 
-def test_columns_that_the_model_does_not_use_may_be_absent(frame, model, run):
+def test_columns_that_the_model_does_not_use_may_be_absent(frame, tmp_path, capsys):
+    model, path = fitted(frame, tmp_path, "--model", "single"), tmp_path / "cohort.csv"
     saved = load_model(model)
     used = saved.feature_names[saved.classifier.selected_features_].tolist()
     assert 0 < len(used) < len(saved.feature_names)
+
+    def counted(table, *options):
+        table.to_csv(path, index=False)
+        capsys.readouterr()
+        status = main(["evaluate", str(model), str(path), "--json", *options])
+        return status, capsys.readouterr()
+
     cohort = frame[50:]
     few = cohort[["sample", *used, "kind"]]
-    status, _, err = run(few)
+    status, told = counted(few)
     assert status == 2
-    assert "the model gives none of these a coefficient: pass --only-used to do without them" in err
-    status, out, err = run(few, "--only-used", "--json")
-    assert status == 0
-    found, whole = json.loads(out), json.loads(run(cohort, "--json")[1])
-    assert (found["error"], found["confusion"]) == (whole["error"], whole["confusion"])
-    assert found["calibration"] == whole["calibration"]
-    assert found["sets"] == whole["sets"]
+    assert "--only-used" in told.err
+    found, whole = (json.loads(counted(*each)[1].out) for each in ((few, "--only-used"), (cohort,)))
+    for part in ("error", "confusion", "calibration", "sets"):
+        assert found[part] == whole[part]
 
 
 def test_few_samples_of_one_class_and_copies(frame, run, tmp_path):

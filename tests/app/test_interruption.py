@@ -72,7 +72,7 @@ def kept(tmp_path, capsys):
 class TestDuringTheFit:
     def test_the_best_model_so_far_is_written(self, fit, press, tmp_path, capsys):
         press(training, "outward")  # of the first record
-        status, out, err = fit()
+        status, out, err = fit("--model", "single")
         assert (status, out) == (130, "")
         assert "m.skops" in err
         model = kept(tmp_path, capsys)
@@ -81,13 +81,13 @@ class TestDuringTheFit:
 
     def test_a_second_time(self, fit, press, tmp_path, capsys):
         press(training, "outward", times=(1, 1))
-        assert fit("--solver", "constraint-generation")[0] == 130
+        assert fit("--model", "single", "--solver", "constraint-generation")[0] == 130
         kept(tmp_path, capsys)
 
     @pytest.mark.parametrize("after", [False, True])
     def test_between_solver_and_file(self, after, fit, press, tmp_path, capsys):
         press(MinimaxRiskClassifier, "_store", after=after)
-        status, _, err = fit()
+        status, _, err = fit("--model", "single")
         assert status == 130
         assert "m.skops" in err
         assert kept(tmp_path, capsys).converged_
@@ -108,7 +108,7 @@ class TestDuringTheFit:
         [
             (training, "filled", []),
             (classifier_cv, "solve_path", ["--features", "few"]),
-            (ensemble, "pose_parts", ["--model", "ensemble"]),
+            (ensemble, "pose_parts", []),
         ],
     )
     def test_before_there_is_a_model(self, place, name, options, fit, press, tmp_path):

@@ -39,7 +39,8 @@ def model(frame, tmp_path_factory):
     train.iloc[3, 5] = np.nan
     path = folder / "m.skops"
     fit = ["fit", written(train, folder / "train.csv"), "--target", "kind", "--impute", "median"]
-    assert main([*map(str, fit), "--scale", "clip", "--out", str(path), "--no-guarantee", "-q"]) == 0
+    fit += ["--model", "single", "--scale", "clip", "--out", path, "--no-guarantee", "-q"]
+    assert main([*map(str, fit)]) == 0
     return path
 
 

@@ -328,6 +328,7 @@ def cohort():
         is_on_scale=np.arange(66) > 0,
         features=[*HOSTILE, "IL6"],
         n_features=2000,
+        n_used=len(HOSTILE) + 1,
         drift="",
         remarks=["<script>alert(4)</script>"],
         command="minimaxrisk evaluate " + "very-long-option" * 20,

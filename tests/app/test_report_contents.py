@@ -127,7 +127,7 @@ def test_genes_are_written_as_they_are(findings, tmp_path, ending):
         assert record["feature"] == f"G{j}"
         assert record["symbol"] == symbols[j]
         assert float(record["q (descriptive), ill less healthy"]) == value
-        assert 0.0 <= float(record["selected in share of folds"]) <= 1.0
+        assert 0.0 <= float(record["share selected in folds"]) <= 1.0
 
 
 def fold_changes(X, y, scaler=None):

@@ -17,6 +17,7 @@ from minimaxrisk.app.report import verdict
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import about_features
 from minimaxrisk.app.report.first_screen import (
+    LONE,
     N_FEATURES,
     N_SAMPLES,
     about_samples,
@@ -158,11 +159,11 @@ def test_a_class_that_is_never_predicted_has_no_predictive_value():
 
 def test_a_single_feature_of_very_many_is_asked_about(two):
     unknown = replace(two, related=None)
-    assert about_top_features(unknown) == f"{two.fit.n_selected} of 120 features are used."
+    assert LONE not in about_top_features(unknown)
     lone = replace(unknown, fit=replace(two.fit, n_selected=1))
-    assert about_top_features(lone).startswith("1 of 120 features is used. One, of so many: is it a measur")
+    assert LONE in about_top_features(lone)
     page = render_report(lone, Provenance("fit", "x.csv", "class", "1", {}))
-    assert '<p class="alarm">1 of 120 features' in page
+    assert '<p class="alarm">' in page
     assert '<p class="alarm">' not in render_report(two, Provenance("fit", "x.csv", "class", "1", {}))
     # A warning about this feature says it, so the list does not say it again.
     leak = Finding("dominant-feature", "Found.", "Leave it out.", columns=lone.features.names[:1])
@@ -193,7 +194,7 @@ def test_the_methods_have_what_a_paper_needs(two):
     ):
         assert part in text
     bare = replace(two, cross_validation=None, left_out=None, permutation=None, guarantee=None)
-    assert methods(bare, {}, None).endswith(f"{two.fit.n_selected} features were selected.")
+    assert f"{two.fit.n_selected} of 120 features" in methods(bare, {}, None)
 
 
 def test_words_of_the_solver_stand_in_the_last_section_alone(two, four):

@@ -13,17 +13,21 @@ from scipy import sparse
 from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import reference
 from minimaxrisk import (
     MinimaxRiskClassifier,
     MinimaxRiskEnsembleClassifier,
+    evaluate,
     verify,
     worst_case,
 )
 from minimaxrisk.datasets import make_expression
 from minimaxrisk.exceptions import CoverageWarning
 from minimaxrisk.guarantees.calibrated_decision import CalibratedDecision
+from minimaxrisk.inspection import ErrorComparisonDisplay, SelectedFeaturesDisplay
 from minimaxrisk.samples.folds import dealt_folds
 from minimaxrisk.solvers import ConstraintGeneration, FirstOrder, InteriorPoint
 from problems import changed_a_little
@@ -228,7 +232,7 @@ def test_no_certificate_unless_asked_for(wide):
     np.testing.assert_array_equal(model.predict_proba(X), probabilities)
     assert not [name for name in vars(model) if "worst_case" in name or name in ("lambda_", "coverage_")]
     for function in (verify, worst_case):
-        with pytest.raises(ValueError, match="fitted with certify=False: fit it with certify=True"):
+        with pytest.raises(ValueError, match="certify=True"):
             function(model, X, y)
 
 
@@ -461,3 +465,28 @@ def test_rare_columns_are_constant_on_many_parts(coding, container):
         assert not set(np.flatnonzero(X[seen].std(axis=0) == 0.0)) & set(member.columns)
     assert verify(model, container(X), y).valid
     assert model.oob_error_ < 0.5
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_training_data_are_recognised_without_a_certificate(class_weight):
+    made, other = study(), study(random_state=3)
+    members = MinimaxRiskClassifier(class_weight=class_weight)
+    model = make_pipeline(StandardScaler(), ensemble(members, certify=False)).fit(made.data, made.target)
+    with pytest.raises(ValueError, match="training data"):
+        evaluate(model, made.data, made.target)
+    assert evaluate(model, other.data, other.target).error.n == 60
+    assert evaluate(model, made.data, np.roll(made.target, 1)).error.n == 60  # other labels
+    assert evaluate(model, made.data[1:], made.target[1:]).error.n == 59
+
+
+def test_r_star_is_not_set_beside_calibrated_probabilities():
+    """The out-of-bag probabilities are not those of the mean rule that R* is about."""
+    made = study()
+    model = ensemble().fit(made.data, made.target)
+    shown = ErrorComparisonDisplay.from_estimator(model, made.data, made.target, n_folds=3)
+    assert np.isnan(shown.errors[0])
+    assert shown.errors[1] == np.mean(shown.fold_errors[1])  # folds of equal size
+    assert len(shown.chart().y.rows) == 2
+    assert SelectedFeaturesDisplay.from_estimator(model).n_selected == np.sum(
+        model.selection_frequencies_ >= 0.5
+    )

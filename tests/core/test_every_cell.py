@@ -170,7 +170,9 @@ def of_batches(model, X, y, **more):
 
 def of_evaluate(model, X, y, **more):
     # The training data are refused; with the labels of another study they are new samples.
-    found = minimaxrisk.evaluate(model, X, np.roll(y, 1), **more)
+    classes, own = np.unique(y, return_inverse=True)
+    others = np.roll(classes, 1)[own] if isinstance(y, np.ndarray) else np.roll(y, 1)
+    found = minimaxrisk.evaluate(model, X, others, **more)
     return [found.error.value, found.error.n]
 
 

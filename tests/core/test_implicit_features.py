@@ -40,6 +40,7 @@ def test_a_fit_is_the_same(no_copies, coding, marginal):
             assert record["upper"] >= copied - 1e-12
 
 
+@pytest.mark.filterwarnings("ignore::minimaxrisk.exceptions.FarFromZeroWarning")
 def test_constants_are_not_too_many_columns_far_from_zero():
     """Centred once they leave something, and whether they vary is seen when they are read again."""
     rng = np.random.default_rng(0)

@@ -216,9 +216,9 @@ def cross_validated_error(
     weights = np.where(is_judged, weights_of_units(own, unit), 0.0)
     scores = out_of_bag_scores(model) if calibrated else None
     if scores is not None and np.isfinite(scores[is_judged]).all():
-        scores, probabilities = np.where(is_judged[:, None], scores, 0.0), steps_of(model)[-1].oob_proba_
+        scores = np.where(is_judged[:, None], scores, 0.0)
         left_out = LeftOutScores(scores, own, weights, folds[0], is_calibrated=True)
-        return _counted(left_out, probabilities, is_out_of_bag=True)
+        return _counted(left_out, np.full_like(scores, np.nan), is_out_of_bag=True)
     known, fresh = None if groups is None else unit, predicting_copy(model)
     repeats, selected = [], []
     for fold in folds:
@@ -227,6 +227,8 @@ def cross_validated_error(
         joined = [in_order_of_samples(fold, list(parts)) for parts in list(zip(*found, strict=True))[:-1]]
         probabilities, predicted, scores = joined
         left_out = LeftOutScores(scores, own, weights, fold, is_calibrated(model))
+        if left_out.is_calibrated:  # its probabilities are not those of the randomized rule
+            probabilities = np.full_like(probabilities, np.nan)
         repeats.append(_counted(left_out, probabilities, None if calibrated else predicted))
     return replace(
         repeats[0],

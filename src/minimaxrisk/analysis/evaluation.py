@@ -438,9 +438,9 @@ def evaluate(
 ) -> Evaluation:
     """Count the errors of this very model on samples that it has not seen, such as a second cohort.
 
-    Nothing is fitted. Errors on training samples or on another scale mean nothing: the training data of a
-    model with a certificate are refused, and ``training_scale(model, X_train, y_train).compare(X)`` compares
-    scales, as the command does.
+    Nothing is fitted. Errors on training samples or on another scale mean nothing: the training data of an
+    ensemble and of a model with a certificate are refused, and
+    ``training_scale(model, X_train, y_train).compare(X)`` compares scales, as the command does.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ from minimaxrisk.guarantees.certified import (
     Claim,
 )
 from minimaxrisk.guarantees.claims import claims_of_average, moments_in_units_of
-from minimaxrisk.guarantees.fitted_problem import loss_of_rule
+from minimaxrisk.guarantees.fitted_problem import data_for_fit, loss_of_rule
 from minimaxrisk.guarantees.worst_case import WorstCaseOfRule, worst_case_of_loss
 from minimaxrisk.problem.pose import PosedBox, pose_by, pose_parts
 from minimaxrisk.problem.problem import Box
@@ -171,7 +171,7 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     --------
     MinimaxRiskClassifier : What the members are.
     MinimaxRiskKernelClassifier : What the ball is.
-    worst_case : The worst case of ``predict``.
+    worst_case : The worst case of the mean rule.
     error_bound : A bound on the error that holds with a probability.
 
     Notes
@@ -349,11 +349,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         self.estimator_, self.coding_ = parameters, posed.problem.coding.name
         self.members_, self.in_bag_ = fitted.members, solved.in_bag
         self.ball_, self.ball_weight_, self.rbf_ball_ = fitted.ball, fitted.ball_weight, solved.rbf_ball
-        scale = posed.problem.scale
         self.selected_features_ = fitted.selected
         self.n_features_selected_ = len(self.selected_features_)
-        use = scale.for_columns(fitted.use_of_components(scale))
-        self.feature_importances_ = use[:, scale.n_leading :].sum(axis=0)
+        self.feature_importances_ = fitted.importances(posed.problem.scale)
         self.selection_frequencies_ = fitted.selection_frequencies(self.n_features_in_)
         for name, value in vars(solved.judged).items():
             setattr(self, f"{name}_", value)
@@ -398,6 +396,25 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
     def _deciding_rule(self) -> CalibratedRule:
         balls = [ball for ball in (self.ball_, self.rbf_ball_) if ball is not None]
         return CalibratedRule([MeanOfScores(self.members_), *balls], self.decision_)
+
+    def _was_fitted_on(self, X: Any, y: Any) -> bool:
+        """Whether the importances follow from these columns, and every part has the same share of each class.
+
+        Groups of different sizes make shares unequal, so that such an ensemble does not tell.
+        """
+        is_alike = self.in_bag_.shape[1] == len(y) and np.array_equal(np.unique(y), self.classes_)
+        is_elsewhere = hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray)
+        if is_elsewhere or not (is_alike and self.n_features_selected_):
+            return False
+        data = data_for_fit(self, self.estimator_, X, y, reset=False)
+        posed = pose_by(self.estimator_, data, Multiple(1.0))
+        again = self._fitted_rule().importances(posed.problem.scale)
+        seen = self.in_bag_.astype(np.intp) @ np.eye(len(self.classes_), dtype=np.intp)[data.labels]
+        weights = np.where(np.isnan(self.oob_proba_[:, 0]), 0.0, data.weights)
+        wrong = float(weights @ (np.argmax(self.oob_proba_, axis=1) != data.labels))
+        if not ((seen == seen[0]).all() and np.isclose(wrong, self.oob_error_ * weights.sum())):
+            return False
+        return bool(np.allclose(again, self.feature_importances_, rtol=1e-9, atol=0.0))
 
     def _claims(self, posed: Any, data: TrainingData) -> Iterator[Claim]:
         return claims_of_average(self, posed, data)

@@ -236,5 +236,8 @@ def certified(model: object, function: str = "verify", *needed: Capability) -> C
     assert isinstance(model, Certified)  # as all with a proof
     final = model._final()
     if not final._has_proof:
-        raise ValueError("the ensemble was fitted with certify=False: fit it with certify=True for a bound.")
+        raise ValueError(
+            "the ensemble has no certificate, because it was fitted with certify=False. Fit it with "
+            "certify=True for bounds on the error rate of its mean rule, or use error_bound(model, X, y)."
+        )
     return final

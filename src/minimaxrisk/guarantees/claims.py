@@ -62,16 +62,14 @@ def claims_of_linear(model: Any, posed: PosedBox) -> Iterator[Claim]:
 
 def claims_of_average(model: Any, posed: PosedBox, data: TrainingData) -> Iterator[Claim]:
     """Of a ``MinimaxRiskEnsembleClassifier``."""
-    fitted, scale = model._fitted_rule(), posed.problem.scale
+    fitted = model._fitted_rule()
     yield "the coefficients in members_ and ball_ are finite", fitted.is_finite, True
     if fitted.is_finite:
         loss = loss_of_rule(fitted, "randomized", data, posed)
         objective = ExpectedLoss(loss, posed.problem.marginal)
         yield from _claims_of_affine_proof(model, posed, objective)
         yield from _claims_of_distribution(model, posed, objective)
-        use = scale.for_columns(fitted.use_of_components(scale))
-        importance = use[:, scale.n_leading :].sum(axis=0)
-        yield from _claims_of_use(model, importance, fitted.selected)
+        yield from _claims_of_use(model, fitted.importances(posed.problem.scale), fitted.selected)
         frequencies = fitted.selection_frequencies(model.n_features_in_)
         yield "selection_frequencies_", model.selection_frequencies_, frequencies
     yield from _claims_of_box(model, posed)

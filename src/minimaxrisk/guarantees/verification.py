@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from minimaxrisk._utils.environment import suitable_threads
-from minimaxrisk.guarantees.certified import Estimator, has_proof, meaning_of_set, unwrapped
+from minimaxrisk.guarantees.certified import (
+    MEMBERS,
+    Estimator,
+    can,
+    has_proof,
+    meaning_of_set,
+    unwrapped,
+)
 from minimaxrisk.guarantees.fitted_problem import FittedProblem, as_fitted_problem
 
 # How closely a stored number must agree with the one recomputed.
@@ -111,9 +118,12 @@ def verify(
 def was_fitted_on(model: Estimator, X: Any, y: Any, groups: Any = None) -> bool:
     """Whether these are the data of the fit, all of them in their order, by its proof.
 
-    A model without a proof, or one of samples with weights, does not tell.
+    An ensemble without a proof has importances in its place. Other models without a proof, and models of
+    samples with weights, do not tell.
     """
-    inner, _ = unwrapped(model)
+    inner, before = unwrapped(model)
+    if can(inner, MEMBERS) and not has_proof(inner):
+        return bool(inner._was_fitted_on(X if before is None else before.transform(X), y))
     if not has_proof(inner) or len(inner.worst_case_distribution_) != len(y):
         return False
     if not np.array_equal(np.unique(y), inner.classes_):

@@ -90,9 +90,10 @@ def worst_case(
     y : array-like of shape (n_samples,) or None, default=None
         Their labels.
     rule : {"predict", "randomized"}, default="predict"
-        Whose error. ``"predict"``: the class with the largest score, which ``predict`` names unless
-        ``deterministic=False``. ``"randomized"``: labels drawn from ``predict_proba``, the rule that R* is
-        about.
+        Whose error. ``"randomized"``: the rule that R* is about, which draws labels from ``predict_proba``;
+        of an ensemble its mean rule. ``"predict"``: the most probable class of that rule, which ``predict``
+        names unless ``deterministic=False``. An estimator that calibrates itself may predict another class:
+        its worst case is about the decision before calibration.
     sample_weight, X_unlabeled, groups : array-like or None, default=None
         Weights, instances without a label, and samples that are not independent, as for ``fit``.
 

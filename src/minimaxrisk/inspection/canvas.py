@@ -13,7 +13,7 @@ from scipy import sparse
 
 from minimaxrisk._utils.arrays import DataMatrix, IntArray
 from minimaxrisk._utils.stored_tables import in_memory
-from minimaxrisk.guarantees.certified import unwrapped
+from minimaxrisk.guarantees.certified import MEMBERS, can, unwrapped
 from minimaxrisk.inspection.chart import ALARM, INK, MAIN, NOISE, PALE, SECOND, SOFT, Axis, Chart, Mark
 from minimaxrisk.samples.columns import canonical, check_new_data
 
@@ -29,6 +29,8 @@ SHAPES = {"circle": "o", "diamond": "D", "square": "s"}
 ROW, AROUND_ROWS = 0.23, 1.3
 # Entries of a legend up to this length stand in four columns, longer ones in two.
 SHORT = 14
+# Members of an ensemble that select a column, as a share, from which on it is listed.
+SHARE_OF_MEMBERS = 0.5
 
 
 @dataclass(eq=False, kw_only=True)
@@ -160,10 +162,17 @@ def _pyplot() -> Any:
 
 
 def by_importance(estimator: Any) -> IntArray:
-    """Return the selected columns, the most important first."""
+    """Return the selected columns, the most important first.
+
+    Of an ensemble these are the columns that at least half of its members select, ordered by their share.
+    """
     selected = np.asarray(estimator.selected_features_)
-    importance = np.asarray(estimator.feature_importances_)[selected]
-    return selected[np.argsort(-importance, kind="stable")]
+    keys = [-np.asarray(estimator.feature_importances_)[selected]]
+    if can(estimator, MEMBERS):
+        share = np.asarray(estimator.selection_frequencies_)
+        selected = selected[share[selected] >= SHARE_OF_MEMBERS]
+        keys = [-np.asarray(estimator.feature_importances_)[selected], -share[selected]]
+    return selected[np.lexsort(keys)]
 
 
 def seen_by(model: Any, X: Any) -> DataMatrix:

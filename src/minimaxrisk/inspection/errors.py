@@ -25,12 +25,15 @@ ROWS = ("R*, worst case", "drawn labels, cross-val.", "predict, cross-val.")
 class ErrorComparisonDisplay(Display):
     """R*, and cross-validated errors of the two rules: over all samples, with the spread of folds.
 
+    Estimators that calibrate themselves have no cross-validated error of the randomized rule: R* is shown
+    with the error of ``predict`` alone.
+
     Parameters
     ----------
     worst_case_error : float
         R*, the certified upper bound over the uncertainty set.
     fold_errors : ndarray of shape (2, n_folds)
-        Errors of the randomized rule and of ``predict`` on folds that were left out.
+        Errors of the randomized rule (or NaN) and of ``predict`` on folds that were left out.
     errors : ndarray of shape (2,)
         Errors over all left-out samples.
     majority_error : float
@@ -54,6 +57,11 @@ class ErrorComparisonDisplay(Display):
     def fold_deviations(self) -> FloatArray:
         """Standard deviations over the folds."""
         return self.fold_errors.std(axis=1, ddof=1)
+
+    @property
+    def _rows(self) -> list[int]:
+        """The rules that have errors."""
+        return np.flatnonzero(np.isfinite(self.errors)).tolist()
 
     @classmethod
     def from_estimator(
@@ -118,21 +126,22 @@ class ErrorComparisonDisplay(Display):
         )
 
     def _chart(self) -> Chart:
-        r_star, rules, common = self.worst_case_error, np.array([1.0, 2.0]), "always the most common class"
+        r_star, rows, common = self.worst_case_error, self._rows, "always the most common class"
+        rules, errors, deviations = 1.0 + np.arange(len(rows)), self.errors[rows], self.fold_deviations[rows]
         # One point for all folds of a rule with the same error.
-        folds = [np.unique(each.round(9), return_counts=True) for each in self.fold_errors]
+        folds = [np.unique(each.round(9), return_counts=True) for each in self.fold_errors[rows]]
         values, counts = (np.concatenate(each) for each in zip(*folds, strict=True))
         places, fold = np.repeat(rules, [len(each) for each, _ in folds]), "a fold, or several that agree"
-        low, high = self.errors - self.fold_deviations, self.errors + self.fold_deviations
+        low, high = errors - deviations, errors + deviations
         whole, worst = "left-out samples ± deviation of folds", "R*, worst case over the set"
         return Chart(
             x=Axis("error probability", starts_at_zero=True),
-            y=Axis("error of", rows=ROWS),
+            y=Axis("error of", rows=(ROWS[0], *(ROWS[1 + row] for row in rows))),
             marks=[
                 Mark("rule", "most common class", SOFT, self.majority_error, is_dashed=True, label=common),
                 Mark("points", "folds", NOISE, values, places, size=42.0 * counts, label=fold),
                 Mark("intervals", "deviations", INK, np.maximum(low, 0.0), rules, high),
-                Mark("points", "errors", INK, self.errors, rules, shape="diamond", size=70, label=whole),
+                Mark("points", "errors", INK, errors, rules, shape="diamond", size=70, label=whole),
                 Mark("points", "R*", SECOND, [r_star], [0.0], shape="square", size=90, label=worst),
             ],
             title=f"Error in {self.fold_errors.shape[1]}-fold cross-validation, and R*",

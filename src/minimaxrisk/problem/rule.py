@@ -246,6 +246,11 @@ class AverageRule:
         """Sizes of the members' coefficients of the inner columns, on average (B x d)."""
         return np.asarray(sum(member.use_of_components(scale) for member in self.members) / len(self.members))
 
+    def importances(self, scale: ColumnScale) -> FloatArray:
+        """Sizes of the members' coefficients of the columns, summed over classes, on average (d)."""
+        use = scale.for_columns(self.use_of_components(scale))
+        return np.asarray(use[:, scale.n_leading :].sum(axis=0))
+
     def scores(self, X: DataMatrix) -> FloatArray:
         """What ``predict`` decides by: the probabilities themselves."""
         return self.probabilities(X)

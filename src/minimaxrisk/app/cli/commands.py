@@ -83,14 +83,14 @@ def fit_command(
     links: options.GeneLinks = None,
     reading: ReadOptions,
 ) -> None:
-    """Learn a classifier from a table, with a certified error.
+    """Learn a classifier from a table, with estimates and bounds of its error.
 
     \b
     Examples:
       minimaxrisk fit genes.csv --target diagnosis --report report.html
       minimaxrisk fit genes.csv --target diagnosis --report report.html --compare
       minimaxrisk fit genes.csv --target diagnosis --features few --genes selected.csv
-      minimaxrisk fit genes.csv --target diagnosis --model ensemble --out model.skops
+      minimaxrisk fit genes.csv --target diagnosis --model single --out model.skops
       minimaxrisk fit genes.csv --target diagnosis --scale clip --out model.skops
       minimaxrisk fit genes.gct --labels patients.tsv --radius bootstrap
       minimaxrisk fit genes.csv --target diagnosis --radius bootstrap --marginal empirical
@@ -106,12 +106,13 @@ def fit_command(
     scale, model, features = (fitting.pop(name) for name in ("scale", "model", "features"))
     if features is not None:
         _refuse_with_features(context, model)
+        model = "single"
     checked_destinations([out, report, genes], sources=[data, labels, annotation])
     _check_endings(outputs, "--report")
     if report is None:
         other_use = {
             "annotation": genes,
-            "folds": batch or out,
+            "folds": batch or out or model != "single" or None,
             "links": None,
             "radii": None,
             "repeats": None,
@@ -129,7 +130,7 @@ def fit_command(
             impute=impute is not None,
             scale=scale,
             settings=settings,
-            is_ensemble=model == "ensemble",
+            is_ensemble=model != "single",
             features=features,
             wanted=replace(wanted, n_permutations=permutations),
             outputs=outputs,
@@ -152,7 +153,7 @@ def _conditions(codes: Sequence[str] | None) -> Sequence[str]:
     return codes
 
 
-def _refuse_with_features(context: typer.Context, model: str) -> None:
+def _refuse_with_features(context: typer.Context, model: str | None) -> None:
     """Refuse what contradicts the choice of a radius."""
     source = context.get_parameter_source("radius")
     if source is not None and source.name == "COMMANDLINE":

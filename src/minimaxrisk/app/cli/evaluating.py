@@ -28,7 +28,7 @@ from minimaxrisk.checks.findings import veto_text
 from minimaxrisk.checks.names import source_findings
 from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.checks.training_scale import ScaleComparison
-from minimaxrisk.guarantees.certified import SELECTION, can, columns_used_by
+from minimaxrisk.guarantees.certified import SELECTION, can, columns_read_by, columns_used_by
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, in_words
 from minimaxrisk.inspection.canvas import by_importance
 
@@ -90,6 +90,7 @@ def evaluate_and_write(
             target=study.target or saved.target,
             sample_names=tuple(map(str, study.sample_names)),
             features=_by_importance(saved),
+            n_used=len(columns_read_by(saved.classifier)),
             n_features=len(saved.feature_names),
             is_on_scale=None if scale is None else ~scale.differs,
             drift=drift,
@@ -127,7 +128,7 @@ def _number(text: str) -> float | str:
 
 
 def _by_importance(saved: SavedModel) -> list[str]:
-    """The names of the features that the model uses, the most important first where it can tell."""
+    """The names of the features that the model selects, the most important first where it can tell."""
     model = saved.classifier
     columns = by_importance(model) if can(model, SELECTION) else columns_used_by(model)
     return [str(saved.feature_names[j]) for j in columns]
@@ -188,7 +189,7 @@ def _predictions(new: NewSamples, console: Console) -> Predictions:
         decided.scores,
         decided.probabilities,
         decided.is_possible,
-        None if decided.probabilities is None else SET_CONFIDENCE,
+        None if decided.is_possible is None else SET_CONFIDENCE,
     )
 
 

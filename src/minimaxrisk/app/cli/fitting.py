@@ -18,6 +18,7 @@ from minimaxrisk.app.cli.interruption import interruptible
 from minimaxrisk.app.cli.options import Outputs, SampleColumns, Source
 from minimaxrisk.app.cli.reporting import annotations_of, gather, write_findings
 from minimaxrisk.app.cli.results import fit_as_json, fit_as_text
+from minimaxrisk.app.cli.stored import worst_case_name
 from minimaxrisk.app.cli.training import (
     Together,
     Trained,
@@ -77,9 +78,7 @@ def fit_and_write(
     clock.begin("fit")
     classifier: Any = MinimaxRiskClassifier(**settings, standardize=scale != "none")
     if is_ensemble:
-        classifier = MinimaxRiskEnsembleClassifier(
-            classifier, certify=True, n_jobs=wanted.n_jobs, random_state=settings["random_state"]
-        )
+        classifier = ensemble_of(classifier, wanted)
     elif features is not None:
         classifier = choosing_radius(classifier, features, study, together, wanted)
     scaler = ClippedScaler() if scale == "clip" else None
@@ -97,12 +96,14 @@ def fit_and_write(
     clock.begin("guarantee")
     guarantee = guarantee_of(trained, wanted, console)
     clock.begin("cross-validation")
-    folds = cross_validated(trained, wanted, console) if has_report or outputs.model is not None else None
+    # Members of an ensemble have left samples out already.
+    is_judged = is_ensemble or has_report or outputs.model is not None
+    folds = cross_validated(trained, wanted, console) if is_judged else None
     seconds = clock.end()
 
     wanted = replace(wanted, permutation_result=test, cross_validation=folds, guarantee=guarantee or False)
     if not has_report:
-        wanted = replace(wanted, n_folds=0, cross_validation=None, n_radii=0, is_brief=True)
+        wanted = replace(wanted, n_folds=0, n_radii=0, is_brief=True)
     findings = gather(trained.fit, study, wanted, together, console)
     console.note_unused_answers()
     calibration = None if folds is None else calibration_of(trained, folds, console)
@@ -161,9 +162,23 @@ def fitted_and_kept(
         fitted = trained.fit.model
         lower, upper = outward(fitted.worst_case_error_lower_, fitted.worst_case_error_, ".6f")
         where = "was not kept, since there is no --out" if path is None else f"is in {path}"
-        typer.echo(f"Interrupted. The best model so far, {lower} <= R* <= {upper}, {where}.", err=True)
+        interval = f"{lower} <= {worst_case_name(fitted)} <= {upper}"
+        typer.echo(f"Interrupted. The best model so far, {interval}, {where}.", err=True)
         raise typer.Exit(INTERRUPTED)
     return trained, model
+
+
+def ensemble_of(single: MinimaxRiskClassifier, wanted: Wanted) -> MinimaxRiskEnsembleClassifier:
+    """Return an ensemble of such classifiers; a named radius is that of the certificate alone.
+
+    Members at a radius that covers all means would select hardly any feature.
+    """
+    radius = single.radius
+    if isinstance(radius, str):
+        single = single.set_params(radius=1.0)
+    return MinimaxRiskEnsembleClassifier(
+        single, radius=radius, certify=True, n_jobs=wanted.n_jobs, random_state=single.random_state
+    )
 
 
 def choosing_radius(

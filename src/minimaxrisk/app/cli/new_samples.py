@@ -26,10 +26,11 @@ from minimaxrisk.app.files.features import are_generated
 from minimaxrisk.app.storage import SavedModel, fingerprint, sample_hashes
 from minimaxrisk.checks.findings import NOTE, VETO, Finding
 from minimaxrisk.checks.training_scale import ScaleComparison
-from minimaxrisk.estimators.prediction_sets import decision_scores, scores_of
+from minimaxrisk.estimators.prediction_sets import decision_scores, is_calibrated, scores_of
 from minimaxrisk.guarantees.certified import columns_read_by
 
 REFUSES = "--strict refuses such files."
+FOLDS_STORE = "minimaxrisk fit --out stores them, unless --folds is 0 or too few classes have two samples."
 # Samples of a cohort for each odd one, below which these cast doubt on all: a few odd patients are part of a
 # cohort, many were measured otherwise.
 MOST_ODD = 5
@@ -118,14 +119,19 @@ class NewSamples:
     def decided(self, confidence: float, console: Console) -> Decided:
         """Labels, probabilities and possible classes by the calibrated decision.
 
-        A model file without one gives the labels of the classifier's own rule alone.
+        Without folds a model file has no prediction sets. It has probabilities if the classifier
+        calibrates itself, else the labels of its own rule alone.
         """
         classifier, calibration = self.saved.classifier, self.saved.calibration
+        if calibration is None and is_calibrated(classifier):
+            console.note(f"The model file has no prediction sets and no certainty. {FOLDS_STORE}")
+            probabilities = classifier.predict_proba(self.features)
+            scores = decision_scores(classifier, self.features)
+            return Decided(classifier.predict(self.features), scores, probabilities)
         if calibration is None:
             console.note(
                 "The model file has no calibrated decision: predictions are those of the classifier's own "
-                "rule, without probabilities and possible classes. minimaxrisk fit --out stores "
-                "the decision, unless --folds is 0 or too few classes have two samples."
+                f"rule, without probabilities and possible classes. {FOLDS_STORE}"
             )
             scores = scores_of(classifier, self.features)
             return Decided(classifier.predict(self.features), scores)

@@ -320,9 +320,10 @@ READING_OPTIONS = {
 RULES = " or ".join(NAMED_RULES)
 FITTING_OPTIONS = {
     "model": _fitted(
-        _value(Literal["single", "ensemble"], default="single"),
-        "One classifier, or the average of 50, each of a part of the samples, which usually errs less and "
-        "uses more features: --model ensemble",
+        _value(Literal["ensemble", "single"] | None),
+        "ensemble: 50 classifiers trained on subsamples, usually with the lowest error rate; the default. "
+        "single: one classifier on few features, whose R* is certified; the default with --features: "
+        "--model single",
     ),
     "features": _fitted(
         _value(str | None, "few|best|N", parser=features),
@@ -332,7 +333,7 @@ FITTING_OPTIONS = {
     "radius": _fitted(
         _value(str, "S|RULE", "1"),
         f"Radius of the uncertainty set: a number of standard errors, or {RULES} for one that contains all "
-        "true means with the given confidence: --radius bootstrap",
+        "true means with the given confidence, where members of an ensemble keep 1: --radius bootstrap",
     ),
     "confidence": _fitted(
         _value(float, "P", 0.95, callback=probability),

@@ -24,6 +24,7 @@ from minimaxrisk.app.files.labels import spelt_otherwise
 from minimaxrisk.app.storage import SavedModel
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.training_scale import ScaleComparison
+from minimaxrisk.estimators.prediction_sets import is_calibrated
 from minimaxrisk.guarantees.left_out import SURE, UNLIKE, UNSURE, in_words
 
 ON_SCALE = "on_training_scale"
@@ -36,12 +37,13 @@ class Predictions:
     """One row per sample.
 
     ``labels`` are the classes with the largest ``probabilities``, and ``is_possible`` the prediction sets.
-    Without a calibrated decision both are None, and the labels are those of the classifier's own rule.
+    Without a calibrated decision both are None, and the labels are those of the classifier's own rule. A
+    model that calibrates itself has no draws.
     """
 
     samples: np.ndarray
     labels: np.ndarray
-    draws: np.ndarray
+    draws: np.ndarray | None
     probabilities: np.ndarray | None
     is_possible: np.ndarray | None
     classes: np.ndarray
@@ -85,7 +87,7 @@ class Predictions:
             "certainty": nothing if self.is_possible is None else self._certainty(self.is_possible).tolist(),
             "possible": nothing if self.is_possible is None else self._possible(),
             "probabilities": nothing if self.probabilities is None else self._by_class(self.probabilities),
-            "draws": self._by_class(self.draws),
+            "draws": nothing if self.draws is None else self._by_class(self.draws),
             ON_SCALE: nothing if self.scale is None else (~self.scale.differs).tolist(),
         }
         rows = zip(*columns.values(), strict=True)
@@ -121,7 +123,7 @@ def predict_and_write(
     found = Predictions(
         samples=study.sample_names,
         labels=decided.labels,
-        draws=classifier.predict_proba(features),
+        draws=None if is_calibrated(classifier) else classifier.predict_proba(features),
         probabilities=None if decided.probabilities is None else decided.probabilities.round(DIGITS),
         is_possible=decided.is_possible,
         classes=classifier.classes_,

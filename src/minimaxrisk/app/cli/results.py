@@ -17,23 +17,23 @@ from minimaxrisk._utils.rounding import at_most, outward
 from minimaxrisk.analysis.intervals import cohort_size
 from minimaxrisk.analysis.permutation_test import PermutationTestResult
 from minimaxrisk.app.cli.options import Outputs
-from minimaxrisk.app.cli.stored import filled_gaps
+from minimaxrisk.app.cli.stored import filled_gaps, worst_case_name
 from minimaxrisk.app.cli.training import Trained
 from minimaxrisk.app.report import Findings
 from minimaxrisk.app.report.clinical import looked_for
 from minimaxrisk.app.report.explanations import Advice, about_rivals, how_chosen
 from minimaxrisk.app.report.findings import FeatureTable, held_out_of
-from minimaxrisk.app.report.phrases import clipping, misclassified, p_value, shortened, sure_or_not
+from minimaxrisk.app.report.phrases import clipping, misclassified, none_or, p_value, shortened, sure_or_not
 from minimaxrisk.app.report.tables import rival_table
 from minimaxrisk.app.report.verdict import (
     NO_BOUND,
     NOT_BETTER,
-    PREDICT,
-    about_ball,
+    about_selection,
     beats_majority,
     best_bound,
     by_class,
     headline,
+    is_ensemble,
     majority_claim,
     r_star_claim,
     standing,
@@ -76,17 +76,10 @@ def fit_as_text(
     ]
     if _has_verdict(findings, outputs):
         lines += [textwrap.fill(headline(findings), WIDTH), ""]
-    lines += _worst_case(trained, findings)
     if fit.choice is not None:
         lines += _lines("features", f"chosen for {how_chosen(fit.choice)}")
     if test is not None:
-        n_null, floor = len(test.null_distribution), test.noise_floor
-        lines += _lines(
-            "permutation test",
-            f"p = {p_value(test.pvalue)}, from {test.n_permutations} permutations of the labels",
-            f"R* of {n_null} of these{_tested(findings)}: median {floor[0.5]:.4f}, "
-            f"below {floor[0.05]:.4f} in 5% of them",
-        )
+        lines += _lines("permutation test", *_permutations(test, findings))
     lines += _left_out(findings)
     lines += _other_classifiers(trained, findings)
     r_star = at_most(findings.fit.upper, ".3f")
@@ -98,6 +91,7 @@ def fit_as_text(
         if bound != NO_BOUND and (classes := by_class(findings)):
             lines += _lines("class by class", *classes)
     lines += _selection(findings)
+    lines += _certificate(trained, findings)
     for what, path in _written(outputs).items():
         is_page = path.suffix.lower() in (".html", ".htm")
         # One line, so that the path can be copied.
@@ -151,11 +145,18 @@ def _rates(findings: Findings) -> list[str]:
     return [*map(_printable, texts), f"balanced accuracy: {findings.left_out.balanced_accuracy:.1%}"]
 
 
-def _tested(findings: Findings) -> str:
-    """What the permutation test is about, where that is not the model."""
-    if findings.fit.choice is not None:
-        return " at radius 1, which was not chosen"
-    return "" if findings.fit.n_members is None else " with a single classifier"
+def _permutations(test: PermutationTestResult, findings: Findings) -> list[str]:
+    """The p-value, and R* of permuted labels, which is about a single classifier."""
+    how = f"p = {p_value(test.pvalue)}, from {test.n_permutations} permutations of the labels"
+    if is_ensemble(findings):
+        smaller = none_or(test.n_no_larger)
+        return [f"{how};", f"{smaller} of them gave a single classifier an R* as small as the data do"]
+    n_null, floor = len(test.null_distribution), test.noise_floor
+    chosen = "" if findings.fit.choice is None else " at radius 1, which was not chosen"
+    return [
+        how,
+        f"R* of {n_null} of these{chosen}: median {floor[0.5]:.4f}, below {floor[0.05]:.4f} in 5% of them",
+    ]
 
 
 def fit_as_json(
@@ -180,7 +181,7 @@ def fit_as_json(
         "predict_error_bound": fit.predict_bound,
         "majority_error": data.majority_error,
         "model": "single" if fit.n_members is None else "ensemble",
-        "ball_weight": fit.ball_weight,
+        "uses_all_features": fit.uses_all_features,
         "features": fit.choice,
         "is_below_majority_error": fit.upper < data.majority_error,
         "radius": model.radius_,
@@ -282,10 +283,12 @@ def _about_rivals(trained: Trained, findings: Findings) -> list[str]:
 
 
 def _features_as_json(table: FeatureTable, classes: Sequence[str]) -> list[dict[str, Any]]:
+    shares = table.frequency if table.selectors == "by members" else None
     return [
         {
             "name": table.names[j],
             "importance": table.importance[j],
+            "share_of_members": None if shares is None else shares[j],
             "speaks_for": table.directions[j].speaks_for,
             "speaks_against": table.directions[j].speaks_against,
             "coefficients": table.coefficients[:, j].tolist(),
@@ -333,25 +336,22 @@ def _scale_name(trained: Trained, findings: Findings) -> str:
     return "standard" if findings.fit.is_standardized else "none"
 
 
-def _worst_case(trained: Trained, findings: Findings) -> list[str]:
+def _certificate(trained: Trained, findings: Findings) -> list[str]:
+    """What is certified of the worst case, and what that means."""
     fit, radius = findings.fit, findings.radius
     lower, upper = outward(fit.lower, fit.upper, ".6f")
-    told, checked = at_most(fit.upper), "confirmed without the solver"
+    what, checked = worst_case_name(trained.fit.model), "confirmed without the solver"
     if not fit.certificate_valid:
         checked = f"NOT CONFIRMED: {'; '.join(fit.certificate_problems)}"
-    meaning = [f"{told} {r_star_claim(findings)};"]
+    meaning = f"it {r_star_claim(findings)}"
     if standing(findings) == "score":
-        meaning = [
-            f"{told} {r_star_claim(findings)}:",
-            f"{COMMAND_LINE.covering_radius} gives a bound",
-        ]
-        if findings.permutation is None:
-            meaning.append(f"noise can score low too: {COMMAND_LINE.permutations} shows how low")
+        meaning += f"; {COMMAND_LINE.covering_radius} gives a bound"
+        if findings.permutation is None and not is_ensemble(findings):
+            meaning += f"; noise can score low too: {COMMAND_LINE.permutations} shows how low"
     elif fit.predict_bound is not None:
-        meaning.append(f"{at_most(fit.predict_bound)} bounds that of {PREDICT} without calibration")
+        meaning += f"; {at_most(fit.predict_bound)} bounds that of its most probable class"
     lines = [
-        *_lines("worst-case error R*", *meaning),
-        *_lines("certified", f"{lower} <= R* <= {upper}, {checked}"),
+        *_lines("certificate", f"{lower} <= {what} <= {upper}, {checked};", meaning),
         _line("radius", f"{radius.factor:.4g} standard error{'' if radius.factor == 1 else 's'}"),
     ]
     if trained.fit.transformer is not None:
@@ -377,18 +377,20 @@ def _other_classifiers(trained: Trained, findings: Findings) -> list[str]:
 
 def _selection(findings: Findings) -> list[str]:
     """The most important features: which classes higher values favour, and means of classes."""
-    table, classes, weight = findings.features, findings.data.classes, findings.fit.ball_weight
-    ball = "" if weight is None else f"; {about_ball(weight)}"
-    lines = [_line("selected features", f"{table.n_selected} of {findings.data.n_features}{ball}")]
+    table, classes = findings.features, findings.data.classes
+    lines = _lines("selected features", about_selection(findings))
     if not table.n_selected:
         return lines
-    rows = [["feature", "importance", "higher values favour", "means of classes"]]
+    shares = table.frequency if is_ensemble(findings) else None
+    how_much = ["importance"] if shares is None else ["members"]
+    rows = [["feature", *how_much, "higher values favour", "means of classes"]]
     for j in range(min(MOST_NAMED, table.n_selected)):
         words = _printable(table.directions[j].in_words)
         # Long names of classes do not fit into a line; the page and --json have them.
         words = words if len(words) <= WIDEST_WORDS else f"{words[: WIDEST_WORDS - 1]}…"
         means = _printable(_extreme_means(table.class_means[:, j], classes))
-        rows.append([_printable(table.names[j])[:WIDEST_NAME], f"{table.importance[j]:.4f}", words, means])
+        weight = f"{table.importance[j]:.4f}" if shares is None else f"{shares[j]:.0%}"
+        rows.append([_printable(table.names[j])[:WIDEST_NAME], weight, words, means])
     lines += _aligned(rows, left=[0, 2, 3])
     left = table.n_selected - len(rows) + 1
     return [*lines, f"    and {left} more"] if left else lines

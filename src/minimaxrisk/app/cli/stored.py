@@ -20,7 +20,7 @@ from minimaxrisk.app.files import ReadOptions, Study, read_study_for_model, refu
 from minimaxrisk.app.files.read import has_several
 from minimaxrisk.app.report.phrases import clipping
 from minimaxrisk.app.storage import SavedModel, fingerprint, load_model
-from minimaxrisk.guarantees.certified import MEMBERS, can, columns_read_by
+from minimaxrisk.guarantees.certified import MEMBERS, Estimator, can, columns_read_by
 from minimaxrisk.guarantees.fitted_problem import FittedProblem
 from minimaxrisk.guarantees.verification import verify
 from minimaxrisk.samples.copies import duplicate_rows, groups_with_duplicates
@@ -167,6 +167,11 @@ def groups_of(study: Study, column: str | None) -> np.ndarray | None:
     return groups_with_duplicates(len(y), pairs, named) if pairs else named
 
 
+def worst_case_name(model: Estimator) -> str:
+    """Return what a certificate bounds; of an ensemble this is not the rule that predicts."""
+    return "worst-case error of the mean rule" if can(model, MEMBERS) else "R*"
+
+
 def verify_and_print(model: Path, source: Source, *, json: bool, console: Console) -> None:
     """Recompute the bounds of a stored model from its training data; exit status 1 if they do not hold."""
     saved = load_first(model)
@@ -188,11 +193,11 @@ def verify_and_print(model: Path, source: Source, *, json: bool, console: Consol
         typer.echo(as_json(verdict))
     elif holds:
         lower, upper = outward(certificate.lower, certificate.upper, ".9f")
-        bounded = "worst-case error" if can(saved.classifier, MEMBERS) else "R*"
+        bounded = worst_case_name(saved.classifier)
         interval = f"{lower} <= {bounded} <= {upper}"
         typer.echo(f"the certificate holds: {interval}, recomputed from the data without a solver.")
         if certificate.coverage is None:
-            typer.echo("R* is a score, not a bound on the error rate: no confidence is stated for the radii.")
+            typer.echo("It is a score, not a bound on the error rate: no confidence is stated for the radii.")
         if saved.scaler is not None:
             typer.echo(f"It is about the values {clipping(saved.scaler.limit)}.")
     else:

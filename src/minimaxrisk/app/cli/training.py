@@ -41,15 +41,15 @@ from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.engines.solution import IterationRecord
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
 from minimaxrisk.estimators.fit_support import time_left
-from minimaxrisk.estimators.prediction_sets import warn_about_small_classes
+from minimaxrisk.estimators.prediction_sets import is_calibrated, warn_about_small_classes
 from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import CHOSEN_RADIUS, HISTORY, can, columns_read_by
 from minimaxrisk.guarantees.fitted_problem import FittedProblem
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, Calibration
 from minimaxrisk.guarantees.verification import verify
 
-NOT_CALIBRATED = "The decision is not calibrated {why}."
-RULE_ALONE = "Predictions are those of the classifier's own rule, without probabilities and possible classes."
+NO_SETS = "There are no prediction sets {why}."
+RULE_ALONE = "The decision is not calibrated either: predictions are those of the classifier's own rule."
 IMPUTE_OR_IGNORE = "pass --impute median to fill each with the median of its column, or --ignore the columns"
 
 
@@ -259,7 +259,8 @@ def cross_validated(trained: Trained, wanted: Wanted, console: Console) -> Cross
         found, reason = cross_validation_of(trained.fit, learner_of(trained.fit), wanted)
     if found is None:
         why = "without folds" if reason is None else f"because {reason.removesuffix('.')}"
-        console.note(f"{NOT_CALIBRATED.format(why=why)} {RULE_ALONE}")
+        rule_alone = "" if is_calibrated(trained.fit.learner) else f" {RULE_ALONE}"
+        console.note(f"{NO_SETS.format(why=why)}{rule_alone}")
     return found
 
 

@@ -42,7 +42,8 @@ class Cohort:
     target: str
     sample_names: Sequence[str]
     is_on_scale: BoolArray | None  # each sample; None where the model cannot tell
-    features: Sequence[str]  # that the model uses, the most important first
+    features: Sequence[str]  # that the model selects, the most important first
+    n_used: int  # features that predictions depend on
     n_features: int  # that it was fitted on
     drift: str  # how far the used columns are from those of the training data, in words
     warnings: Sequence[Finding] = ()
@@ -169,10 +170,12 @@ def _by_class(found: Evaluation) -> list[list[str]]:
 
 def _about_features(cohort: Cohort) -> str:
     used = [isolate(name) for name in cohort.features[:MOST_FEATURES]]
-    if not used:
+    if not cohort.n_used:
         return "The model uses none."
-    some = ", most of all" if len(cohort.features) > len(used) else ":"
-    return f"{len(cohort.features):,} of {count(cohort.n_features, 'feature')}{some} {listed(used)}."
+    if not used:
+        return f"{cohort.n_used:,} of {count(cohort.n_features, 'feature')}."
+    some = ", most of all" if cohort.n_used > len(used) else ":"
+    return f"{cohort.n_used:,} of {count(cohort.n_features, 'feature')}{some} {listed(used)}."
 
 
 def _estimates(found: Evaluation) -> Iterator[tuple[str, Estimate]]:

@@ -24,7 +24,7 @@ from minimaxrisk.app.report.phrases import (
     share,
     sure_or_not,
 )
-from minimaxrisk.app.report.verdict import DRAWN, MOST_COMMON, PREDICT, ROUNDING, SCORE
+from minimaxrisk.app.report.verdict import MOST_COMMON, PREDICT, ROUNDING, SCORE
 from minimaxrisk.guarantees.left_out import SET_CONFIDENCE, SURE, UNLIKE, UNSURE, needed_to_exclude
 from minimaxrisk.inspection.bounds import TIE
 from minimaxrisk.uncertainty import NAMED_RULES
@@ -105,25 +105,33 @@ def _about_r_star(findings: Findings, advice: Advice) -> Entry:
     if verdict.learned_nothing(findings):
         kind = "At this value it guarantees nothing: over this set no rule does better than guessing."
     text = (
-        f"The largest {verdict.error_name(findings)} of {DRAWN}, that is, at random with these "
-        f"probabilities, over {verdict.the_set(findings)}. The probabilities were chosen to make it small. "
-        f"{kind}"
+        f"The largest {verdict.error_name(findings)} of {verdict.certified_rule(findings)} over "
+        f"{verdict.the_set(findings)}. {_about_rule(findings)} {kind}"
     )
     if findings.fit.class_weight:
         text += (
             f" {verdict.WEIGHTED[findings.fit.class_weight]} With classes as common as here the error can be "
             "larger. Errors of left-out samples count every sample alike and are not comparable with R*."
         )
-    if findings.fit.n_members is not None:
-        weight = findings.fit.ball_weight
-        ball = "" if weight is None else f", and a rule on all features with {weight:.0%} of the vote"
-        text += (
-            f" It is that of an average of {findings.fit.n_members} linear classifiers, each of a part of "
-            f"the samples{ball}; a single classifier fitted to make it small has a smaller one. "
-            "Coefficients are means over the members. The permutation test is that of a single classifier "
-            "with the same settings."
+    name = "Worst-case error of the mean rule" if verdict.is_ensemble(findings) else "Worst-case error R*"
+    return Entry(name, at_most(findings.fit.upper, ".3f"), text)
+
+
+def _about_rule(findings: Findings) -> str:
+    """How the rule of R* decides, and how it differs from the calibrated decision."""
+    if not verdict.is_ensemble(findings):
+        return (
+            "This rule draws labels at random with the probabilities before calibration, which were chosen "
+            "to make R* small."
         )
-    return Entry("Worst-case error R*", at_most(findings.fit.upper, ".3f"), text)
+    weight = findings.fit.ball_weight
+    ball = "" if weight is None else f", and a rule on all features with {weight:.0%} of the weight"
+    return (
+        f"The mean rule is the average of {findings.fit.n_members} linear classifiers, each trained on a "
+        f"part of the samples{ball}: a member drawn at random decides. Predictions are by the calibrated "
+        "decision instead. A single classifier has a smaller R*. "
+        "The permutation test is that of a single classifier with the same settings."
+    )
 
 
 def _beyond_training(findings: Findings, advice: Advice) -> str:
@@ -147,9 +155,14 @@ def _outside(findings: Findings) -> str:
 
 def _about_interval(findings: Findings) -> Entry:
     fit = findings.fit
+    bounded = (
+        "The worst case of the mean rule lies between the two numbers. "
+        if verdict.is_ensemble(findings)
+        else "No rule has a worst case below the lower number, and the learned rule has none above the upper "
+        "number. "
+    )
     text = (
-        "No rule has a worst case below the lower number, and the learned rule has none above the upper "
-        "number. The interval is about the computation, not about sampling: it says how close the solver "
+        f"{bounded}The interval is about the computation, not about sampling: it shows how close the solver "
         "came to the optimum. "
     )
     if fit.certificate_valid:
@@ -233,7 +246,8 @@ def _about_predict(findings: Findings) -> Entry:
     fit, data = findings.fit, findings.data
     assert fit.predict_bound is not None
     text = (
-        f"The same kind of worst case for {PREDICT}, which returns the most probable class. "
+        f"The same kind of worst case for the most probable class of {verdict.certified_rule(findings)}, "
+        "without calibration. "
         f"{at_most(fit.predict_bound, '.3f')} was computed for this rule; twice R*, "
         f"{at_most(min(1.0, 2.0 * fit.upper), '.3f')}, always holds too. "
     )
@@ -248,7 +262,7 @@ def _about_predict(findings: Findings) -> Entry:
         text += "Like R* it is a score here: the set need not contain the true distribution."
     else:
         text += "It holds under the same conditions as R*."
-    return Entry(f"Worst case of {PREDICT}", at_most(fit.predict_bound, ".3f"), text)
+    return Entry("Worst case of the most probable class", at_most(fit.predict_bound, ".3f"), text)
 
 
 def _about_guessing(findings: Findings) -> Entry:
@@ -258,6 +272,8 @@ def _about_guessing(findings: Findings) -> Entry:
         text += ". R* is not comparable with that: it is about classes as common as in these data."
         return Entry("To compare with", share(verdict.most_common(findings)[1]), text)
     text += ": a classifier that errs as often has learned nothing"
+    if verdict.is_ensemble(findings):
+        return Entry("To compare with", share(data.majority_error), f"{text}.")
     if findings.fit.class_weight:
         text += ", though that is not comparable with R*, which weights the classes."
     elif findings.fit.upper >= data.majority_error:
@@ -444,12 +460,16 @@ def about_probabilities(findings: Findings) -> str:
         return ""
     n, mean = result.n_judged, float(result.calibrated_of_predicted[result.is_judged].mean())
     n_right = n - result.n_wrong
+    raw = (
+        ""
+        if result.left_out.is_calibrated
+        else " What predict_proba gives are scores, which need not match how often a class is right."
+    )
     return (
         "Probabilities are calibrated with the scores of left-out samples, and the class with the largest "
         "probability is predicted. "
         f"Over all {n:,} left-out samples the predicted class had a probability of {share(mean)} on average, "
-        f"and {n_right:,} of them, {n_right / n:.1%}, were right. What predict_proba gives are scores, "
-        "which need not match how often a class is right."
+        f"and {n_right:,} of them, {n_right / n:.1%}, were right.{raw}"
     )
 
 
@@ -495,11 +515,18 @@ def about_features(findings: Findings) -> str:
     values = "the values as they are in the data"
     if findings.fit.preparation is not None:
         values = f"the values {findings.fit.preparation}, and so do the means and the colours"
+    members = ""
+    if verdict.is_ensemble(findings):
+        members = (
+            "These features are selected by at least half of the members, and sorted by this share. "
+            "Coefficients are means over the members. "
+        )
     return (
-        f"Importance is the size of the coefficients times the {scale} of the feature; {sign}. Coefficients "
-        f"refer to {values}. Of several features with the same information the classifier may use any one: a "
-        "feature that is not listed need not be unimportant, one that is listed may be replaceable, and with "
-        "other samples part of the list would differ. Welch’s t and q (Benjamini and Hochberg, over all "
+        f"{members}Importance is the size of the coefficients times the {scale} of the feature; {sign}. "
+        f"Coefficients refer to {values}. Of several features with the same information the classifier may "
+        "use any one: a feature that is not listed need not be unimportant, one that is listed may be "
+        "replaceable, and with other samples part of the list would differ. Welch’s t and q (Benjamini and "
+        "Hochberg, over all "
         f"features) describe features one by one{against}. They were computed on the samples that selected "
         f"the features, so for selected features they prove nothing.{_about_related(findings)}"
     )

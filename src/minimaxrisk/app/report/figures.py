@@ -13,7 +13,7 @@ from minimaxrisk.app.report.explanations import of_permutations, suspects_captio
 from minimaxrisk.app.report.findings import Findings
 from minimaxrisk.app.report.phrases import count, isolate, share
 from minimaxrisk.app.report.vega import Figure, legend_of, specs_of
-from minimaxrisk.app.report.verdict import DRAWN, PREDICT
+from minimaxrisk.app.report.verdict import certified_rule
 from minimaxrisk.inspection import BoundPathDisplay
 from minimaxrisk.inspection.chart import INK, MAIN, SOFT, Axis, Chart, Mark, class_colour
 from minimaxrisk.inspection.errors import ROWS
@@ -128,15 +128,17 @@ def comparison_figure(findings: Findings) -> Figure | None:
         return None
     chart = shown.chart()
     rules = zip(ROWS[1:], shown.errors, shown.fold_deviations, shown.fold_errors, strict=True)
+    rule, drawn = certified_rule(findings), ""
+    if np.isfinite(shown.errors[0]):
+        drawn = f"that of {rule} is {share(shown.errors[0])} ± {share(shown.fold_deviations[0])}; "
     return Figure(
         key="comparison",
         title="R* and the cross-validated error",
         caption=(
-            f"In {shown.fold_errors.shape[1]}-fold cross-validation the error of {DRAWN} is "
-            f"{share(shown.errors[0])} ± {share(shown.fold_deviations[0])}, with the standard deviation over "
-            f"folds; below it stands that of {PREDICT}. R* answers another question: it is a worst case over "
-            "a set of distributions, for this model. Cross-validation is an average over models trained on "
-            "parts of these samples."
+            f"In {shown.fold_errors.shape[1]} folds the error of the predicted class is "
+            f"{share(shown.errors[1])} ± {share(shown.fold_deviations[1])}, with the standard deviation over "
+            f"folds; {drawn}R* answers another question: it is the worst case of {rule} over a set of "
+            "distributions. Cross-validation is an average over models trained on parts of these samples."
         ),
         specs=specs_of(chart, 130),
         headers=["error", "value", "standard deviation of folds", "folds"],
@@ -145,6 +147,7 @@ def comparison_figure(findings: Findings) -> Figure | None:
             *(
                 [name, share(mean), share(spread), ", ".join(share(e) for e in errors)]
                 for name, mean, spread, errors in rules
+                if np.isfinite(mean)
             ),
         ],
         legend=legend_of(chart),

@@ -23,6 +23,7 @@ from minimaxrisk.app.report.phrases import isolate, listed
 from minimaxrisk.checks.findings import Finding
 from minimaxrisk.checks.scales import are_intensities, largest_count, stored
 from minimaxrisk.guarantees.bound import ErrorBound
+from minimaxrisk.guarantees.certified import MEMBERS, can
 from minimaxrisk.guarantees.left_out import margins
 from minimaxrisk.guarantees.reliable_features import ReliableFeatures
 from minimaxrisk.inspection import (
@@ -91,11 +92,12 @@ class RadiusSummary:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """All selected features, the most important first; ``coefficients`` in the units of the data.
+    """The selected features, the most important first; ``coefficients`` in the units of the data.
 
     ``difference``, ``t`` and ``q`` are those of ``Contrasts``, a row for each class against the rest, or a
-    single one of two classes; ``frequency`` is the share of the fits of the cross-validation that selected
-    the feature.
+    single one of two classes; ``frequency`` is the share of the ``selectors`` that selected the feature: the
+    members of an ensemble, or the fits of the cross-validation. An ensemble has features in the table that
+    at least half of its members select.
     """
 
     columns: IntArray
@@ -109,6 +111,12 @@ class FeatureTable:
     t: FloatArray
     q: FloatArray
     frequency: FloatArray | None
+    selectors: str  # "by members" or "in folds"
+
+    @property
+    def sorted_by(self) -> str:
+        """The header of the column that the features are sorted by."""
+        return f"selected {self.selectors}" if self.selectors == "by members" else "importance"
 
     @property
     def n_selected(self) -> int:
@@ -224,8 +232,10 @@ def tabulate_features(
     names: Any,
     frequencies: FloatArray | None = None,
 ) -> FeatureTable:
-    """Coefficients, importance, and the features one by one."""
-    columns = by_importance(model)
+    """Coefficients, importance, and the features one by one; ``frequencies`` are those of folds."""
+    columns, has_members = by_importance(model), can(model, MEMBERS)
+    if has_members:
+        frequencies = model.selection_frequencies_
     classes = [str(label) for label in model.classes_]
     coefficients = model._fitted_rule().full_coef[:, columns]
     return FeatureTable(
@@ -240,6 +250,7 @@ def tabulate_features(
         t=contrasts.t[:, columns],
         q=contrasts.q[:, columns],
         frequency=None if frequencies is None else frequencies[columns],
+        selectors="by members" if has_members else "in folds",
     )
 
 
@@ -497,7 +508,7 @@ class FitSummary:
     certificate_valid: bool
     certificate_problems: tuple[str, ...]
     predict_bound: float | None  # the worst case of predict; None where it was not asked for
-    n_selected: int
+    n_selected: int  # by any member of an ensemble
     coding: str
     solver: str
     converged: bool
@@ -505,7 +516,8 @@ class FitSummary:
     preparation: str | None  # what was done to the values before the classifier saw them, as words
     choice: str | None  # how the radius was chosen: "few", "best", a number of features, or None where given
     n_members: int | None  # of an ensemble
-    ball_weight: float | None  # the share that a rule on all features has in it, if any
+    ball_weight: float | None  # the share that a rule on all features has in its mean rule, if any
+    uses_all_features: bool  # whether rules on all features take part in the decision of an ensemble
     class_weight: str | None  # "balanced", "given", or None where samples count alike
     marginal: str  # "free" or "empirical"
 

@@ -193,16 +193,14 @@ def about_top_features(findings: Findings) -> str:
         return "None was selected."
     if verdict.evidence(findings) == "noise":
         return "None to rely on: with shuffled labels others would be selected as readily."
-    n, weight = findings.fit.n_selected, findings.fit.ball_weight
-    ball = "" if weight is None else f"; {verdict.about_ball(weight)}"
-    text = f"{n:,} of {count(findings.data.n_features, 'feature')} {'is' if n == 1 else 'are'} used{ball}."
+    text = f"Selected: {verdict.about_selection(findings)}."
     text += about_related(findings, min(N_FEATURES, findings.features.n_selected))
-    return text if weight is not None or not is_lone(findings) else f"{text} {LONE}"
+    return f"{text} {LONE}" if is_lone(findings) else text
 
 
 def about_related(findings: Findings, n: int) -> str:
     """Return how many of the first n features are related to the class, as a sentence after a space."""
-    if findings.related is None:
+    if findings.related is None or not n:
         return ""
     found, level = findings.related.of_first[n], percent(findings.related.confidence)
     which = f"the first {n:,}" if n < findings.features.n_selected else "them"
@@ -220,7 +218,8 @@ MOST_LONE, MANY = 1, 100
 def is_lone(findings: Findings) -> bool:
     """Whether one feature of very many decides alone, and no warning names it."""
     named = {name for one in findings.warnings for name in one.columns}
-    is_alone = findings.fit.n_selected <= MOST_LONE and findings.data.n_features >= MANY
+    fit = findings.fit
+    is_alone = fit.n_selected <= MOST_LONE and not fit.uses_all_features and findings.data.n_features >= MANY
     return is_alone and not named & set(findings.features.names)
 
 

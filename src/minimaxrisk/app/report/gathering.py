@@ -63,7 +63,7 @@ from minimaxrisk.checks.run import findings_of_folds, findings_of_model, finding
 from minimaxrisk.checks.table import StudyTable
 from minimaxrisk.estimators.classifier_cv import MinimaxRiskClassifierCV, default_radii, n_features_at
 from minimaxrisk.estimators.clipped_scaler import ClippedScaler
-from minimaxrisk.estimators.prediction_sets import PredictionSets, decision_scores
+from minimaxrisk.estimators.prediction_sets import PredictionSets, decision_scores, is_calibrated
 from minimaxrisk.exceptions import TooFewSamplesError
 from minimaxrisk.guarantees.bound import ErrorBound
 from minimaxrisk.guarantees.certified import (
@@ -273,6 +273,7 @@ def _summarise_fit(subject: Subject, radius: RadiusSummary, *, is_brief: bool) -
         choice=choice_of(fit.learner),
         n_members=len(model.members_) if has_members else None,
         ball_weight=model.ball_weight_ if has_members and model.ball_ is not None else None,
+        uses_all_features=has_members and bool(model.decision_.slopes[1:].any()),
         class_weight=None if weighting is None else "balanced" if isinstance(weighting, str) else "given",
         marginal=parameters.marginal,
     )
@@ -424,11 +425,11 @@ def can_choose_radius(y: Any, groups: Any) -> bool:
 
 
 def bound_for_new_samples(fit: FittedProblem, learner: Any, wanted: Wanted) -> ErrorBound | None:
-    """At the confidence of the model: of the calibrated decision where there are folds to calibrate with.
+    """At the confidence of the model: of the calibrated decision where it, or folds, calibrate.
 
     None, with a warning, if half of the samples are too few to train on.
     """
-    if wanted.n_folds and not why_no_folds(fit.model, fit.y, fit.groups):
+    if wanted.n_folds and not is_calibrated(learner) and not why_no_folds(fit.model, fit.y, fit.groups):
         learner = PredictionSets(
             learner, cv=wanted.n_folds, random_state=wanted.random_state, n_jobs=wanted.n_jobs
         )

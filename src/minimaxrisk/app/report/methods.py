@@ -46,7 +46,7 @@ def _classifier(findings: Findings, versions: Mapping[str, str], imputed: str | 
         f"fitted to {count(data.n_samples, 'sample')} "
         f"({listed([f'{size:,} {isolate(name)}' for size, name in sizes])}) with "
         f"{count(data.n_features, 'feature')}, values {scaling}; settings: {', '.join(settings)}.{chosen}"
-        f"{missing} {count(fit.n_selected, 'feature')} {'was' if fit.n_selected == 1 else 'were'} selected."
+        f"{missing} Selected features: {verdict.about_selection(findings)}."
     )
 
 
@@ -79,9 +79,11 @@ def _permutations(findings: Findings) -> list[str]:
     test = findings.permutation
     if test is None:
         return []
+    of = " of a single classifier" if verdict.is_ensemble(findings) else ""
+    n = count(test.n_permutations, "permutation")
     return [
-        f"The minimax risk was compared with that of {count(test.n_permutations, 'permutation')} of the "
-        f"labels (p = {p_value(test.pvalue)})."
+        f"The minimax risk{of} was compared with its values for {n} of the labels "
+        f"(p = {p_value(test.pvalue)})."
     ]
 
 

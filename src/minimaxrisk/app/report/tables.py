@@ -86,7 +86,7 @@ def gene_table(
             (f"q (descriptive), {what}", table.q[i]),
         ]
     if table.frequency is not None:
-        columns.append(("selected in share of folds", table.frequency))
+        columns.append((f"share selected {table.selectors}", table.frequency))
     rows = [[_cell(value) for value in row] for row in zip(*(values for _, values in columns), strict=True)]
     return [name for name, _ in columns], rows
 
@@ -149,7 +149,7 @@ def feature_headers(findings: Findings) -> list[str]:
         ["coefficient"] if len(table.coefficients) == 1 else [f"coefficient, {name}" for name in classes]
     )
     which = "" if len(classes) == 2 else ", class named first against the others"
-    frequency = [] if table.frequency is None else ["selected in folds"]
+    frequency = [] if table.frequency is None else [f"selected {table.selectors}"]
     means = [f"mean, {name}" for name in classes]
     return ["importance", *coefficients, *means, *frequency, f"Welch t{which}", f"q{which}"]
 

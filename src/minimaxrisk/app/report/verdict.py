@@ -19,7 +19,7 @@ from minimaxrisk.app.report.phrases import capital, count, listed, quoted, short
 from minimaxrisk.checks.findings import open_conditions, veto_text
 from minimaxrisk.guarantees.bound import RULE_NAMES, ErrorBound
 
-PREDICT, DRAWN = RULE_NAMES["predict"], RULE_NAMES["randomized"]
+PREDICT = RULE_NAMES["predict"]
 # What R* is where nothing says that the true means lie within the radii.
 SCORE = "a score, not a bound on the error"
 MOST_COMMON = "always predicting the most common class"
@@ -35,17 +35,38 @@ WEAK_CLASS = 0.5  # classes with a larger share of their left-out samples miscla
 
 
 def learned_nothing(findings: Findings) -> bool:
-    """Whether R* is the error of guessing."""
-    return findings.fit.upper >= findings.data.guessing - ROUNDING
+    """Whether R* is the error of guessing, so that no rule does better.
+
+    The worst case of the mean rule of an ensemble can be larger although another rule does better.
+    """
+    return not is_ensemble(findings) and findings.fit.upper >= findings.data.guessing - ROUNDING
+
+
+def is_ensemble(findings: Findings) -> bool:
+    """Whether R* is the worst case of a mean rule, and not the smallest one of all rules."""
+    return findings.fit.n_members is not None
 
 
 def selected_nothing(findings: Findings) -> bool:
-    return findings.fit.n_selected == 0
+    """Whether predictions depend on no feature."""
+    return findings.fit.n_selected == 0 and not findings.fit.uses_all_features
 
 
-def about_ball(weight: float) -> str:
-    """What an ensemble has besides the members that select features."""
-    return f"a rule on all features has {weight:.0%} of the vote"
+def about_selection(findings: Findings) -> str:
+    """Return how many features are selected, as a phrase; of an ensemble by how many members."""
+    fit, n = findings.fit, findings.features.n_selected
+    all_features = count(findings.data.n_features, "feature")
+    if not is_ensemble(findings):
+        return f"{n:,} of {all_features}"
+    text = (
+        f"{n:,} of {all_features} by at least half of the {fit.n_members} members, {fit.n_selected:,} by any"
+    )
+    return f"{text}; rules on all features take part, too" if fit.uses_all_features else text
+
+
+def certified_rule(findings: Findings) -> str:
+    """Return the name of the rule whose error R* bounds."""
+    return "the ensemble's mean rule" if is_ensemble(findings) else "the randomized rule"
 
 
 def says_nothing(findings: Findings) -> bool:
@@ -204,7 +225,7 @@ def _mostly_wrong(findings: Findings) -> str:
 
 def r_star_claim(findings: Findings) -> str:
     """What R* says about an error, as words that follow its value."""
-    whose = f"the {error_name(findings)} of {DRAWN}"
+    whose = f"the {error_name(findings)} of {certified_rule(findings)}"
     doubt = ", but the data cast doubt on that confidence" if findings.radius.remarks else ""
     return {
         "bound": f"bounds {whose} with {stated_confidence(findings)} confidence, {for_whom(findings)}{doubt}",
@@ -287,10 +308,10 @@ NOT_BETTER = "and R* = {r} is not below that: R* alone does not show that the cl
 def beats_majority(findings: Findings) -> bool:
     """Whether R* is below the error of always predicting the most common class, or another kind of error.
 
-    It is about classes as common as in the data.
+    It is about classes as common as in the data. The mean rule of an ensemble is not the one that predicts.
     """
     fit = findings.fit
-    if prevalence_of(findings) is not None:
+    if is_ensemble(findings) or prevalence_of(findings) is not None:
         return True
     return fit.class_weight is not None or fit.upper < findings.data.majority_error
 
