@@ -124,11 +124,8 @@ def _one_study(settings: Mapping[str, Any], k: int) -> dict[str, Any]:
     model, _ = fit_quietly(MinimaxRiskEnsembleClassifier(**options, ball=True), X, y)
     plain, _ = fit_quietly(MinimaxRiskEnsembleClassifier(**options, ball=False), X, y)
     of_ball, of_members = model.ball_.probabilities(X_test).T, plain.predict_proba(X_test)
-    judged = np.isfinite(plain.oob_proba_[:, 0])
-    a, b = (
-        1 + np.sum(np.argmax(proba[judged], axis=1) != y[judged])
-        for proba in (plain.oob_proba_, model.ball_oob_proba_)
-    )
+    # The library has the power 2 of one more than the errors out of bag.
+    ratio = np.sqrt(model.ball_weight_ / (1.0 - model.ball_weight_))
 
     def error(weight: float) -> float:
         mixed = (1.0 - weight) * of_members + weight * of_ball
@@ -137,7 +134,7 @@ def _one_study(settings: Mapping[str, Any], k: int) -> dict[str, Any]:
     return {
         "study": k,
         **{f"weight {weight:g}": error(weight) for weight in FIXED},
-        **{f"power {power}": error(a**power / (a**power + b**power)) for power in POWERS},
+        **{f"power {power}": error(ratio**power / (ratio**power + 1.0)) for power in POWERS},
     }
 
 

@@ -80,7 +80,7 @@ def test_commands_on_a_model_file(name, table, capsys):
     status, streams = run("evaluate", file, cohort)
     assert status == 0
     wrong = int((model.predict(X + 0.01) != y).sum())
-    assert f"this model errs on {wrong}:" in streams.out
+    assert f"({wrong} of {len(y)} samples" in streams.out
     page = path.with_suffix(".html")
     status, streams = run("report", file, path, "--out", page, *BRIEF)
     is_possible = has_proof(model) and can(model, SELECTION)

@@ -168,9 +168,22 @@ class TestSamplesThatBelongTogether:
     def test_groups_reach_every_part(self, measured, tmp_path, capsys):
         X, y, patient = measured
         table, model = self.write(tmp_path / "study.csv", X, y, patient=patient), tmp_path / "m.skops"
-        options = ("--groups", "patient", "--permutations", 19, "--folds", 3, "--radii", 2)
-        command = ("fit", table, "--target", "diagnosis", *options, "--out", model, "--json")
-        status, out, err = run(capsys, *command, "--report", tmp_path / "r.html")
+        options = (
+            "--groups",
+            "patient",
+            "--permutations",
+            19,
+            "--folds",
+            3,
+            "--radii",
+            2,
+            "--model",
+            "single",
+        )
+        command = ("fit", table, "--target", "diagnosis", *options, "--out", model)
+        status, out, err = run(
+            capsys, *command, "--model", "single", "--json", "--report", tmp_path / "r.html"
+        )
         assert status == 0, err
         found = json.loads(out)
         own = MinimaxRiskClassifier(random_state=0).fit(X, y, groups=patient)

@@ -160,7 +160,7 @@ def test_few_columns_have_a_curved_ball_and_many_have_not():
 
 
 def test_many_samples_are_left_to_the_members(monkeypatch):
-    monkeypatch.setattr("minimaxrisk.estimators.ball_member.MOST_EQUATIONS", 90)
+    monkeypatch.setattr("minimaxrisk.estimators.ball_member.MOST_INSTANCES", 90)
     assert ensemble(certify=False).fit(*table(2)).ball_ is not None
     three = ensemble(certify=False).fit(*table(3))
     assert (three.ball_, three.rbf_ball_, three.ball_weight_) == (None, None, 0.0)

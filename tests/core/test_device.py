@@ -176,7 +176,7 @@ def test_many_classes_on_the_device(elsewhere):
 def test_ensembles_and_bootstrapped_radii(elsewhere, study):
     X, y = study
     Z = elsewhere(X)
-    options = {"subsample": 0.5, "n_estimators": 16, "gap_tol": 1e-4, "random_state": 0}
+    options = {"subsample": 0.5, "n_estimators": 16, "gap_tol": 1e-4, "random_state": 0, "certify": True}
     here, there = (MinimaxRiskEnsembleClassifier(**options).fit(values, y) for values in (X, Z))
     assert there.worst_case_error_ == pytest.approx(here.worst_case_error_, abs=1e-7)
     assert isinstance(there.predict(Z), type(Z))

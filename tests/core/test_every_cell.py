@@ -169,9 +169,10 @@ def of_batches(model, X, y, **more):
 
 
 def of_evaluate(model, X, y, **more):
-    # The training data are refused; with the labels of another study they are new samples.
-    classes, own = np.unique(y, return_inverse=True)
-    others = np.roll(classes, 1)[own] if isinstance(y, np.ndarray) else np.roll(y, 1)
+    # The training data are refused; with the label of another sample they are new samples.
+    others = np.roll(y, 1)
+    if isinstance(y, np.ndarray):
+        others = np.concatenate([y[y != y[0]][:1], y[1:]])
     found = minimaxrisk.evaluate(model, X, others, **more)
     return [found.error.value, found.error.n]
 

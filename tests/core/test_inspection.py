@@ -382,8 +382,8 @@ def test_an_ensemble_is_cross_validated_out_of_bag_without_another_fit(wide, mon
     monkeypatch.setattr(MinimaxRiskEnsembleClassifier, "fit", None)
     found = cross_validated_error(model, X, y, calibrated=True)
     assert found.is_out_of_bag
-    own = found.own_probability
-    np.testing.assert_allclose(own, model.oob_proba_[np.arange(len(y)), found.own])
+    np.testing.assert_allclose(np.exp(found.left_out.scores), model.oob_proba_)
+    assert np.isnan(found.own_probability).all()  # they are not those of the randomized rule
     np.testing.assert_array_equal(found.predicted, found.left_out.predicted)
 
 
