@@ -8,7 +8,7 @@ usual standard error of a mean of J differences is too small. Nadeau and Bengio'
 With K folds the mean difference over this standard error is compared with Student's distribution with K - 1
 degrees of freedom, also if the folds are drawn several times, because the differences of repeats are not
 independent. The test is conservative for classifiers that change little with the training samples, because
-their folds are nearly independent: of equally good ridge regressions 2.7% of the p-values are below 5%
+their folds are nearly independent: of equally good ridge regressions 2.6% of the p-values are below 5%
 (``experiments/guarantees``, 72 cells).
 """
 
@@ -147,7 +147,7 @@ def compare(
     """Cross-validate several classifiers on the same folds and compare their error rates.
 
     Differences come with intervals and p-values that take account of the samples that folds share. They are
-    conservative for stable learners: of equally good ridge regressions 2.7% of the p-values are below 5%.
+    conservative for stable learners: of equally good ridge regressions 2.6% of the p-values are below 5%.
 
     Parameters
     ----------
