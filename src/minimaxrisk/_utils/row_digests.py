@@ -4,7 +4,7 @@ A digest is a sum over columns, modulo 2^64, of numbers drawn by value and colum
 a sparse row has the digest of the same dense one, and a table may be read in any blocks, once. Different rows
 have equal digests with probability 2^-64.
 
-Values count to single precision, or to half precision if asked: a copy may have gone through either.
+Values count to single precision, because a copy may have gone through it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from minimaxrisk._utils.arrays import DataMatrix, FloatArray, IntArray
 from minimaxrisk._utils.dask_arrays import fetch, is_dask_array, lazily
 from minimaxrisk._utils.stored_tables import BLOCK_ON_DISK, Table, as_table
 
-# Of the 52 binary digits of a double number these are rounded away.
-TO_SINGLE, TO_HALF = 29, 42
+# Of the 52 binary digits of a double number so many are rounded away.
+TO_SINGLE = 29
 
 
-def rounded(values: np.ndarray, dropped: int = TO_SINGLE) -> FloatArray:
+def rounded(values: np.ndarray) -> FloatArray:
     """Numbers to fewer digits, ties to even; there is one zero and one NaN."""
     found = np.asarray(values, dtype=np.float64) + 0.0
-    bits, drop = found.view(np.uint64), np.uint64(dropped)
+    bits, drop = found.view(np.uint64), np.uint64(TO_SINGLE)
     bits += (np.uint64(1) << (drop - np.uint64(1))) - np.uint64(1) + ((bits >> drop) & np.uint64(1))
     bits &= ~((np.uint64(1) << drop) - np.uint64(1))
     np.copyto(found, np.nan, where=np.isnan(values))
@@ -36,13 +36,13 @@ def have_decimals(values: FloatArray) -> np.ndarray:
     return np.isfinite(values) & (values != np.trunc(values))
 
 
-def row_digests(X: DataMatrix, dropped: int = TO_SINGLE) -> tuple[np.ndarray, IntArray]:
+def row_digests(X: DataMatrix) -> tuple[np.ndarray, IntArray]:
     """The digest of each row, and in how many columns it has decimals.
 
     X is an array, a canonical CSR matrix, a ``Table`` or a dask array.
     """
     digests, n_decimals = np.zeros(X.shape[0], dtype=np.uint64), np.zeros(X.shape[0], dtype=np.intp)
-    for rows, of_block, decimals in _sparse_parts(X, dropped) if sparse.issparse(X) else _parts(X, dropped):
+    for rows, of_block, decimals in _sparse_parts(X) if sparse.issparse(X) else _parts(X):
         digests[rows] += of_block
         n_decimals[rows] += decimals
     return (
@@ -53,11 +53,11 @@ def row_digests(X: DataMatrix, dropped: int = TO_SINGLE) -> tuple[np.ndarray, In
 Part = tuple[slice, np.ndarray, IntArray]
 
 
-def _parts(X: DataMatrix, dropped: int) -> Iterator[Part]:
+def _parts(X: DataMatrix) -> Iterator[Part]:
     if is_dask_array(X):
         tops, lefts = (np.cumsum([0, *sizes]).tolist() for sizes in X.chunks)
         chunks = [
-            (slice(top, below), lazily(_of_block, chunk, left, dropped))
+            (slice(top, below), lazily(_of_block, chunk, left))
             for top, below, line in zip(tops, tops[1:], X.to_delayed(), strict=False)
             for left, chunk in zip(lefts, line, strict=False)
         ]
@@ -65,23 +65,23 @@ def _parts(X: DataMatrix, dropped: int) -> Iterator[Part]:
         yield from ((rows, *each) for (rows, _), each in zip(chunks, found, strict=True))
         return
     for rows, columns, block in as_table(X).stored.blocks():
-        yield (rows, *_of_block(block, columns.start, dropped))
+        yield (rows, *_of_block(block, columns.start))
 
 
-def _of_block(block: np.ndarray, first: int, dropped: int) -> tuple[np.ndarray, IntArray]:
-    values = rounded(block, dropped)
+def _of_block(block: np.ndarray, first: int) -> tuple[np.ndarray, IntArray]:
+    values = rounded(block)
     decimals = np.count_nonzero(have_decimals(values), axis=1)
     drawn = _drawn(values, np.arange(first, first + block.shape[1]))
     return drawn.sum(axis=1, dtype=np.uint64), decimals
 
 
-def _sparse_parts(X: DataMatrix, dropped: int) -> Iterator[Part]:
+def _sparse_parts(X: DataMatrix) -> Iterator[Part]:
     top, n = 0, X.shape[0]
     while top < n:
         below = int(np.searchsorted(X.indptr, X.indptr[top] + BLOCK_ON_DISK, side="right")) - 1
         below = min(max(below, top + 1), n)
         ends = X.indptr[top : below + 1]
-        values, ends = rounded(X.data[ends[0] : ends[-1]], dropped), ends - ends[0]
+        values, ends = rounded(X.data[ends[0] : ends[-1]]), ends - ends[0]
         decimals = have_decimals(values)
         drawn = _drawn(values, X.indices[X.indptr[top] : X.indptr[below]])
         sums, counts = (

@@ -56,14 +56,14 @@ N_FREQUENCIES = 1024
 
 
 def is_quick(posed: PosedBox) -> bool:
-    """Whether the ball takes no longer than the other members."""
+    """Return whether the ball takes some seconds at most."""
     blocks = posed.problem.coding.n_blocks
     n_factors = 1 if blocks == 1 else PER_INVERSE * (blocks + 1)
     return n_factors * posed.instances.n_instances**3 <= MOST_INSTANCES**3
 
 
 def is_curved(posed: PosedBox) -> bool:
-    """Whether there are enough instances for a curved rule; with more columns its weight is near zero."""
+    """Return whether a curved rule has enough instances. With more columns its weight is near zero."""
     return len(_varying(posed)) <= posed.instances.n_instances
 
 
@@ -73,7 +73,7 @@ class BallFitter:
 
     A method returns the rule of all samples and the scores of each sample by the fit without it (n x K).
     Such fits see about ``share`` of the samples. Rows of weight zero, and those of the only unit of a class,
-    have NaN. Columns are standardised, or else as they are, but for one factor for all.
+    have NaN. Columns are standardised, or all divided by one number.
     """
 
     posed: PosedBox

@@ -398,9 +398,9 @@ class MinimaxRiskEnsembleClassifier(CertifiedClassifier):
         return CalibratedRule([MeanOfScores(self.members_), *balls], self.decision_)
 
     def _was_fitted_on(self, X: Any, y: Any) -> bool:
-        """Whether the importances follow from these columns, and every part has the same share of each class.
+        """Return whether the importances and the out-of-bag errors are those of these samples.
 
-        Groups of different sizes make shares unequal, so that such an ensemble does not tell.
+        False for groups of different sizes, whose parts have unequal shares of the classes.
         """
         is_alike = self.in_bag_.shape[1] == len(y) and np.array_equal(np.unique(y), self.classes_)
         is_elsewhere = hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray)
